@@ -2,15 +2,14 @@ import type { Operation } from "../contract/config/job-operations.ts";
 import type { ResultRecord } from "../contract/output/result-record.ts";
 import { NETWORKS } from "./dl/networks.ts";
 import { REGRESSORS } from "./ml/regressors.ts";
-import type { JobKind } from "./plan.ts";
+import type { JobKind, JobSettings } from "./plan.ts";
 import { evaluateForecasts } from "./shared/evaluate-forecasts.ts";
 import { type JobContext, type JobRequest, withEngine, withMemoryGuard } from "./shared/job.ts";
 import { jobDocument } from "./shared/job-document.ts";
 import { openResult, reportFindings } from "./shared/job-output.ts";
-import type { ModelledTicker } from "./shared/modelled-ticker.ts";
 import { joinedPieces, orderedPieces } from "./shared/ordered-json.ts";
 import { engineFacts, NO_ENGINE, provenance } from "./shared/provenance.ts";
-import { type Chosen, readAndFit, readOnly } from "./shared/read-and-fit.ts";
+import { readAndFit, readOnly } from "./shared/read-and-fit.ts";
 import { runSummary } from "./shared/run-summary.ts";
 import { tickerWarnings, wildForecasts } from "./shared/ticker-warnings.ts";
 import { timed } from "./shared/timings.ts";
@@ -37,9 +36,9 @@ export const JOBS: Jobs = { run_ml_job: runMlJob, run_dl_job: runDlJob };
  * reads the blobs, and is closed once every model is fitted.
  * @throws MucastError of every code in docs/errors.md with an exit code; the job then leaves no output.
  */
-async function runJob<S extends Chosen<S>, T extends ModelledTicker>(
+async function runJob<S extends JobSettings<S>>(
   operation: Operation,
-  kind: JobKind<S, T>,
+  kind: JobKind<S>,
   request: JobRequest,
   context: JobContext,
 ): Promise<ResultRecord> {
@@ -51,7 +50,7 @@ async function runJob<S extends Chosen<S>, T extends ModelledTicker>(
   const { environment } = kind;
   const { fitted, engine } =
     libraries === undefined
-      ? { fitted: await readOnly(request, context, settings), engine: NO_ENGINE }
+      ? { fitted: await readOnly(request, context, settings.delay), engine: NO_ENGINE }
       : await withEngine({ environment, libraries }, context, async (opened) => {
           const fitted = await readAndFit(kind, request, context, settings, opened);
           return { fitted, engine: await engineFacts(opened.pool, environment) };

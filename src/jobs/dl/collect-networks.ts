@@ -8,10 +8,10 @@ import { isConstant } from "../../evaluate/statistics.ts";
 import type { FitOutcome } from "../plan.ts";
 import { plain } from "../shared/job-document.ts";
 import { chosenEarly } from "../shared/listed-warnings.ts";
+import type { ModelledTicker } from "../shared/modelled-ticker.ts";
 import { constantWarning, failedRefits } from "../shared/ticker-warnings.ts";
 import { recordBlocks, type TrainedBlock, type TrainingRecord } from "./ensemble.ts";
 import type { EndedNetwork, TrainedNetwork } from "./train-networks.ts";
-import type { TrainedTicker } from "./trained-ticker.ts";
 
 /** The forecasts of a ticker in one block. */
 interface Part extends TrainedBlock {
@@ -28,8 +28,8 @@ interface Part extends TrainedBlock {
 export function collectNetworks(
   networks: readonly EndedNetwork[],
   blocks: number,
-): FitOutcome<TrainedTicker> {
-  const tickers: TrainedTicker[] = [];
+): FitOutcome {
+  const tickers: ModelledTicker[] = [];
   const failures: Failure[] = [];
   const warnings: Warning[] = [];
   const blockRows: number[] = [];
@@ -80,7 +80,7 @@ export function collectNetworks(
  * One ticker with the forecasts of all blocks.
  * @param parts in time order, the first from its first network. @param hasNetworks whether its networks, and the failed ones, are its own.
  */
-function joinBlocks(parts: readonly Part[], hasNetworks: boolean): TrainedTicker {
+function joinBlocks(parts: readonly Part[], hasNetworks: boolean): ModelledTicker {
   const { ticker, spread } = parts.at(-1)!;
   const facts = parts[0]!.facts!;
   const scores = parts.map(({ score }) => score);

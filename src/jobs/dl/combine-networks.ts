@@ -19,12 +19,8 @@ import {
   combineCandidates,
   type TestedFolds,
 } from "../shared/choice/combine-candidates.ts";
-import { judgedBy, type TrainedTicker } from "./trained-ticker.ts";
-
-/** The rows of a ticker that test its candidates. */
-export function testedParts({ validation, calibration }: TrainedTicker) {
-  return [validation, calibration];
-}
+import type { HeldOutPart, ModelledTicker } from "../shared/modelled-ticker.ts";
+import { judgedBy } from "./trained-ticker.ts";
 
 /**
  * Chooses among candidates by the losses of the validation part, and combines their forecasts of the calibration part and of the score rows.
@@ -32,10 +28,10 @@ export function testedParts({ validation, calibration }: TrainedTicker) {
  * @param first the outcome of the first candidate, whose training is the job's.
  */
 export function combineNetworks(
-  fits: CandidateFits<DlSettings, TrainedTicker>,
+  fits: CandidateFits<DlSettings>,
   first: FirstOutcome,
   choice: Choice<DlSettings>,
-): FitOutcome<TrainedTicker> & { readonly choice: ChoiceResult } {
+): FitOutcome & { readonly choice: ChoiceResult } {
   const combined = combineCandidates(
     fits,
     choice,
@@ -44,7 +40,7 @@ export function combineNetworks(
     (ticker, { heldOut, score }, { members }) => {
       const { spread: _, ...own } = ticker.base.fits;
       const apart = spreadOf(ticker, members);
-      const judged = judgedBy(own.validation, heldOut);
+      const judged = judgedBy(own.tested[0]!, heldOut);
       return { ...own, ...judged, score, ...(apart === undefined ? {} : { spread: apart }) };
     },
   );
@@ -52,7 +48,8 @@ export function combineNetworks(
 }
 
 /** The validation part, which only serves the choice, and the calibration part. */
-function testedFolds({ validation, calibration, labelSquare }: TrainedTicker): TestedFolds {
+function testedFolds({ tested }: ModelledTicker): TestedFolds {
+  const [validation, calibration] = tested as [HeldOutPart, HeldOutPart];
   const validated = validation.days.length;
   const parts = [
     { from: 0, to: validated, first: validation.days[0] ?? 0 },
@@ -61,7 +58,6 @@ function testedFolds({ validation, calibration, labelSquare }: TrainedTicker): T
   return {
     folds: parts.filter(({ from, to }) => from < to),
     warmUpFolds: Math.min(1, validated),
-    unit: labelSquare,
   };
 }
 
@@ -96,7 +92,7 @@ function chooseByValidation(
 
 /** The deviation of the members' forecasts of the last score row; that of its own ensemble if one candidate alone forecasts it. */
 function spreadOf(
-  { base, fitted }: CombinedTicker<TrainedTicker>,
+  { base, fitted }: CombinedTicker,
   members: PrequentialChoice["members"],
 ): number | undefined {
   const last = base.fits.score.days.at(-1);

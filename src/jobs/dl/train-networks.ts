@@ -3,7 +3,13 @@ import { rmSync } from "node:fs";
 import type { ErrorCode } from "../../contract/errors/error-codes.ts";
 import { MucastError } from "../../contract/errors/errors.ts";
 import { compareCodePoints } from "../../contract/market/ticker-series.ts";
-import type { TrainJointTask, TrainNetworkTask, TrainResult } from "../../engine/pool/network-protocol.ts";
+import type {
+  EpochProgress,
+  StackProgress,
+  TrainJointTask,
+  TrainNetworkTask,
+  TrainResult,
+} from "../../engine/pool/network-protocol.ts";
 import type { FitRun } from "../plan.ts";
 import { runEach } from "../shared/run-concurrently.ts";
 import {
@@ -14,7 +20,6 @@ import {
   type TrainedBlock,
   type TrainingRecord,
 } from "./ensemble.ts";
-import { EpochCount } from "./epoch-count.ts";
 import type { Means, NetworkSeries, WrittenNetwork } from "./network-plan.ts";
 
 export interface TrainOptions extends Pick<FitRun, "pool" | "signal" | "report" | "timings">, Means {
@@ -58,7 +63,7 @@ export interface TrainedNetwork {
 /**
  * Trains every network. If that of a later block cannot learn from its rows, the last good one of its series is trained once more and
  * forecasts the block. What a network learns depends neither on the others nor on when it is trained.
- * @returns the networks by ascending block. Those after a failed first network may be missing.
+ * @returns the networks by ascending block.
  * @throws MucastError of the engine if it is not about one ticker, or if the network is the joint one of the first block.
  */
 export async function trainNetworks(
@@ -90,36 +95,42 @@ function isFirst({ series, block }: Network): boolean {
   return block === series.blocks[0];
 }
 
-/** @returns those that were started, by ascending block. @param lanes for tests. */
+/** @returns the networks by ascending block. @param lanes for tests. */
 export async function trainAll(
   networks: readonly Network[],
   options: TrainOptions,
   count: EpochCount,
   { lanes, stack }: Lanes = lanesFor(networks, options),
 ): Promise<readonly EndedNetwork[]> {
-  // The first network of each name comes first, because the later ones depend on it. Then the longest, so that no long one
-  // remains for a single worker at the end.
-  const queue = networks
-    .map((network) => ({ ...network, seconds: network.series.seconds(network.learned) }))
+  const { ensemble } = options;
+  // The first network of each name comes first, so that its failure is known early. Then the longest, so that no long one remains for a
+  // single worker at the end.
+  const trainings = networks
+    .map((network) => ({ network, seconds: network.series.seconds(network.learned) }))
     .sort(
       (a, b) =>
-        Number(isFirst(b)) - Number(isFirst(a)) ||
+        Number(isFirst(b.network)) - Number(isFirst(a.network)) ||
         b.seconds - a.seconds ||
-        compareCodePoints(a.series.name, b.series.name) ||
-        a.block - b.block,
+        compareCodePoints(a.network.series.name, b.network.series.name) ||
+        a.network.block - b.network.block,
     )
-    .map(({ seconds: _, ...network }) => new Training(network, options.ensemble));
-  const waiting = membersInTurn(queue, stack ?? 1, count);
+    .map(({ network }) => new Training(network, ensemble));
+  const members = trainings.flatMap((of) => Array.from({ length: ensemble }, (_, member) => ({ of, member })));
+  const waiting = cutTasks(members, stack ?? 1);
   await runEach(options.signal, async (start, signal) => {
     const lane = async () => {
-      for (const members of waiting)
-        await trainTogether(members, stack !== undefined, { ...options, signal }, count);
+      for (const task of waiting)
+        await trainTogether(task, stack !== undefined, { ...options, signal }, count);
     };
-    for (let i = 0; i < Math.min(lanes, queue.length * options.ensemble); i++) start(lane());
+    for (let i = 0; i < Math.min(lanes, members.length); i++) start(lane());
   });
-  return queue
-    .flatMap(({ network, result }) => (result === undefined ? [] : [{ ...network, result }]))
+  return trainings
+    .map(({ network, result }) => ({ ...network, result: result! }))
     .sort((a, b) => a.block - b.block);
+}
+
+function* cutTasks(members: readonly Member[], size: number): Generator<readonly Member[]> {
+  for (let from = 0; from < members.length; from += size) yield members.slice(from, from + size);
 }
 
 /** How many tasks run or wait in the pool at a time, and the members of each; without `stack`, one that is trained alone. */
@@ -129,9 +140,8 @@ interface Lanes {
 }
 
 /**
- * A joint network holds the panel of all tickers, so there are
- * only as many as fill the cores with their threads, and on GPUs one on each. Other networks have one task per ticker, and at least one
- * waiting for each slot; on GPUs they are stacked, so that each GPU gets one stack.
+ * A joint network holds the panel of all tickers, so there are only as many as fill the cores with their threads, and on GPUs one on each. Of
+ * other networks, one waits for each slot; on GPUs they are stacked, so that each GPU gets one stack.
  */
 function lanesFor(
   networks: readonly Network[],
@@ -142,32 +152,23 @@ function lanesFor(
     return { lanes: isOnCpu ? Math.max(1, Math.floor(slots / threads)) : gpus };
   if (!isOnCpu)
     return { lanes: gpus, stack: Math.min(MAX_STACK_SIZE, Math.ceil((networks.length * ensemble) / gpus)) };
-  return { lanes: Math.max(new Set(networks.map(({ series }) => series)).size, 2 * slots) };
+  return { lanes: 2 * slots };
 }
 
-/**
- * The members of one network, on matrices that are written when the first one starts and removed when the last one ends. They start in
- * order, and none starts once one has failed; running ones continue, so that the first failed one is the same whichever ends first.
- */
+/** The members of one network, on matrices that are written when the first one starts and removed when the last one ends. */
 class Training {
   readonly network: Network;
   readonly ensemble: number;
-  /** Of all members, or the error of the first failed one, once none is running any more. */
+  /** Of all members, or the error of the first failed one, once all have ended. */
   result: TrainedNetwork | MucastError | undefined;
   #written: WrittenNetwork | undefined;
   readonly #files = new Set<string>();
-  /** The number of members that have started and not ended. */
-  running = 0;
-  readonly #results: TrainResult[] = [];
-  readonly #errors: MucastError[] = [];
+  readonly #results: (TrainResult | MucastError)[] = [];
+  #ended = 0;
 
   constructor(network: Network, ensemble: number) {
     this.network = network;
     this.ensemble = ensemble;
-  }
-
-  get hasFailed(): boolean {
-    return this.#errors.length > 0;
   }
 
   task(member: number, means: Means): TrainNetworkTask | TrainJointTask {
@@ -178,51 +179,29 @@ class Training {
     return task;
   }
 
-  /** @throws MucastError if predictions cannot be read. */
+  /** @throws MucastError if predictions cannot be read; that of a joint network without which there is none. */
   end(member: number, result: TrainResult | MucastError): void {
-    if (result instanceof MucastError) this.#errors[member] = result;
-    else this.#results[member] = result;
-    this.running--;
-    const ended = this.#results.filter(Boolean);
-    if (this.running > 0 || (ended.length < this.ensemble && !this.hasFailed)) return;
-    this.result = this.#errors.find(Boolean) ?? {
-      tickers: meanForecasts(this.#written!, ended),
+    if (result instanceof MucastError && this.network.series.joint && isFirst(this.network)) throw result;
+    this.#results[member] = result;
+    if (++this.#ended < this.ensemble) return;
+    const error = this.#results.find((one) => one instanceof MucastError);
+    const results = this.#results as TrainResult[];
+    this.result = error ?? {
+      tickers: meanForecasts(this.#written!, results),
       lost: this.#written!.lost,
-      record: recordTraining(ended),
+      record: recordTraining(results),
     };
     for (const file of this.#files) rmSync(file, { force: true });
     this.#written = undefined;
   }
 }
 
-/** A member of a network that has started. */
 interface Member {
   readonly of: Training;
   readonly member: number;
 }
 
 type ReadyMember = Member & { readonly task: TrainNetworkTask | TrainJointTask };
-
-/**
- * Starts every member of every network in turn, `size` together, but not those of networks whose series has failed with its first one.
- */
-function* membersInTurn(queue: readonly Training[], size: number, count: EpochCount): Generator<Member[]> {
-  const first = new Map(queue.filter(({ network }) => isFirst(network)).map((of) => [of.network.series, of]));
-  let members: Member[] = [];
-  for (const of of queue) {
-    if (!isFirst(of.network) && first.get(of.network.series)?.hasFailed) {
-      count.finishAll(of.network);
-      continue;
-    }
-    for (let member = 0; member < of.ensemble && !of.hasFailed; member++) {
-      of.running++;
-      if (members.push({ of, member }) < size) continue;
-      yield members;
-      members = [];
-    }
-  }
-  if (members.length > 0) yield members;
-}
 
 /** Trains members in one task. @throws MucastError of the engine if it is not about one network. */
 async function trainTogether(
@@ -231,25 +210,29 @@ async function trainTogether(
   options: TrainOptions,
   count: EpochCount,
 ): Promise<void> {
+  const { pool, signal, timings } = options;
+  const end = ({ of, member }: Member, result: TrainResult | MucastError) => {
+    const { name } = of.network.series;
+    if (!(result instanceof MucastError)) timings.add(name, result.seconds);
+    of.end(member, result);
+    count.finish(of.network, member);
+    if (of.result !== undefined) timings.finish(name);
+  };
   const ready: ReadyMember[] = [];
   for (const one of members) {
     try {
       ready.push({ ...one, task: one.of.task(one.member, options) });
     } catch (error) {
-      endMember(one, networkError(error), options, count);
+      end(one, networkError(error));
     }
   }
   if (ready.length === 0) return;
-  const { pool, signal } = options;
-  const { of, member, task: alone } = ready[0]!;
+  const { of, member, task } = ready[0]!;
+  const onProgress = (progress: EpochProgress) => count.epoch(of.network, member, progress);
   const results = isStacked
     ? await trainStack(ready, options, count)
-    : [
-        await pool
-          .run(alone, { signal, onProgress: (progress) => count.epoch(of.network, member, progress) })
-          .catch(networkError),
-      ];
-  for (const [i, one] of ready.entries()) endMember(one, results[i]!, options, count);
+    : [await pool.run(task, { signal, onProgress }).catch(networkError)];
+  for (const [i, one] of ready.entries()) end(one, results[i]!);
 }
 
 async function trainStack(
@@ -258,19 +241,14 @@ async function trainStack(
   count: EpochCount,
 ): Promise<readonly (TrainResult | MucastError)[]> {
   const networks = stack.map(({ of, task }) => ({ ...(task as TrainNetworkTask), block: of.network.block }));
+  const onProgress = ({ ticker, member, block = 0, ...progress }: StackProgress) => {
+    const isIt = ({ of: { network }, member: own }: Member) =>
+      network.series.name === ticker && network.block === block && own === member;
+    const one = stack.find(isIt);
+    if (one !== undefined) count.epoch(one.of.network, member, progress);
+  };
   const answer = await pool
-    .run(
-      { task: "train_stack", networks, device },
-      {
-        signal,
-        onProgress({ ticker, member, block = 0, ...progress }) {
-          const isIt = ({ of: { network }, member: own }: Member) =>
-            network.series.name === ticker && network.block === block && own === member;
-          const one = stack.find(isIt);
-          if (one !== undefined) count.epoch(one.of.network, member, progress);
-        },
-      },
-    )
+    .run({ task: "train_stack", networks, device }, { signal, onProgress })
     .catch(networkError);
   return stack.map(({ of, member }, i) => {
     const result = answer instanceof MucastError ? answer : answer.results[i]!;
@@ -280,21 +258,47 @@ async function trainStack(
   });
 }
 
-/** Ends a member, and reports it; members that never start count as done once their network has failed. */
-function endMember(
-  { of, member }: Member,
-  result: TrainResult | MucastError,
-  { timings }: TrainOptions,
-  count: EpochCount,
-): void {
-  const { series } = of.network;
-  if (!(result instanceof MucastError)) timings.add(series.name, result.seconds);
-  of.end(member, result);
-  if (of.result instanceof MucastError && series.joint && isFirst(of.network)) throw of.result;
-  count.finish(of.network, member);
-  if (of.result === undefined) return;
-  timings.finish(series.name);
-  if (of.hasFailed) count.finishAll(of.network);
+/** Reports how many epochs of all networks are done. An epoch that a second attempt repeats counts once. */
+export class EpochCount {
+  readonly #options: Pick<TrainOptions, "epochs" | "ensemble" | "report">;
+  readonly #total: number;
+  readonly #done = new Map<string, number>();
+  #sum = 0;
+
+  constructor(networks: number, options: Pick<TrainOptions, "epochs" | "ensemble" | "report">) {
+    this.#options = options;
+    this.#total = networks * options.ensemble * options.epochs;
+  }
+
+  /** A member of a network has finished an epoch. An epoch of a later block is counted, but its losses are not reported. */
+  epoch(network: Network, member: number, { epoch, train_loss, validation_loss }: EpochProgress): void {
+    const more = this.#advance(network, member, epoch);
+    if (network.block === 0) {
+      const place = this.#options.ensemble === 1 ? {} : { member };
+      this.#progress({ ticker: network.series.name, ...place, epoch, train_loss, validation_loss });
+    } else if (more > 0) this.#progress();
+  }
+
+  /** A member is done or has failed. Epochs that early stopping saved count as done; reports them if there are any. */
+  finish(network: Network, member: number): void {
+    if (this.#advance(network, member, this.#options.epochs) > 0) this.#progress();
+  }
+
+  /** @returns the number of newly finished epochs. */
+  #advance({ series: { name }, block }: Network, member: number, epochs: number): number {
+    const place = `${block} ${member} ${name}`;
+    const before = this.#done.get(place) ?? 0;
+    const more = Math.max(0, epochs - before);
+    this.#done.set(place, before + more);
+    this.#sum += more;
+    return more;
+  }
+
+  #progress(
+    epoch: Partial<EpochProgress> & { readonly ticker?: string; readonly member?: number } = {},
+  ): void {
+    this.#options.report({ kind: "progress", stage: "fit", done: this.#sum, total: this.#total, ...epoch });
+  }
 }
 
 /** Codes of errors that affect one network and not the job; a joint network's own may still be the job's. */

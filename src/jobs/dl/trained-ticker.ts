@@ -18,29 +18,7 @@ import {
 } from "../shared/modelled-ticker.ts";
 
 /** What the first network of a ticker says about its rows. */
-interface TickerFacts
-  extends Required<
-      Pick<
-        ModelledTicker,
-        "dates" | "fitLabels" | "heldOut" | "residuals" | "rows" | "warnings" | "listed" | "splits"
-      >
-    >,
-    Pick<ModelledTicker, "joins"> {
-  /**
-   * The rows whose labels early stopping monitored; the training mean is the mean of the ticker's own training labels. Empty for
-   * a late ticker.
-   */
-  readonly validation: HeldOutPart;
-  /** The calibration part, which chose nothing; empty without intervals and for a late ticker. */
-  readonly calibration: HeldOutPart;
-  /** The mean squared label of the training part; 0 without one. */
-  readonly labelSquare: number;
-}
-
-/** A ticker with its forecasts. */
-export interface TrainedTicker
-  extends TickerFacts,
-    Pick<ModelledTicker, "ticker" | "score" | "models" | "spread"> {}
+type TickerFacts = Omit<ModelledTicker, "ticker" | "score" | "models" | "spread">;
 
 /** The forecasts of a ticker's score rows in one block. */
 export interface BlockForecasts {
@@ -134,7 +112,7 @@ function tickerFacts(
     ...(joins === undefined ? {} : { joins }),
     fitLabels: fitLabels(whole),
     ...judgedBy(held("validate"), held("calibrate")),
-    labelSquare: learned.length === 0 ? 0 : rootMeanSquare(learned) ** 2,
+    unit: learned.length === 0 ? 0 : rootMeanSquare(learned) ** 2,
     rows: facts,
     splits: {
       train: spanOf(train),
@@ -146,8 +124,12 @@ function tickerFacts(
   };
 }
 
-/** A ticker is judged by the calibration part if there is one, because the validation part chose the epochs. */
+/**
+ * A ticker is judged by the calibration part if there is one, because the validation part chose the epochs.
+ * @param validation the rows whose labels early stopping monitored. @param calibration empty without intervals. Both are empty for a late
+ *   ticker.
+ */
 export function judgedBy(validation: HeldOutPart, calibration: HeldOutPart) {
   const heldOut = calibration.days.length > 0 ? calibration : validation;
-  return { validation, calibration, heldOut, residuals: calibration };
+  return { tested: [validation, calibration], heldOut, residuals: calibration };
 }

@@ -1,6 +1,5 @@
 import type { MlCandidates, MlSettings } from "../../contract/config/ml-settings.ts";
 import { choosePrequentially, type PrequentialChoice } from "../../evaluate/choice/prequential.ts";
-import { rootMeanSquare } from "../../evaluate/statistics.ts";
 import { fewerFolds } from "../../panel/folds.ts";
 import type { FirstOutcome, FitOutcome } from "../plan.ts";
 import type { ChoiceResult } from "../shared/choice/choice-result.ts";
@@ -12,17 +11,16 @@ import {
   type TestedFolds,
 } from "../shared/choice/combine-candidates.ts";
 import type { Listed } from "../shared/listed-warnings.ts";
-import type { FittedTicker } from "./fitted-ticker.ts";
+import type { ModelledTicker } from "../shared/modelled-ticker.ts";
 
 export function combineRegressors(
-  fits: CandidateFits<MlSettings, FittedTicker>,
+  fits: CandidateFits<MlSettings>,
   first: FirstOutcome,
   choice: MlCandidates,
-): FitOutcome<FittedTicker> & { readonly choice: ChoiceResult } {
+): FitOutcome & { readonly choice: ChoiceResult } {
   const { nSplits } = choice.candidates[0]!.settings;
-  const foldsOf = ({ folds, heldOut, fitLabels }: FittedTicker): TestedFolds => {
+  const foldsOf = ({ folds = [], heldOut }: ModelledTicker): TestedFolds => {
     let at = 0;
-    const [learned] = folds;
     return {
       folds: folds.map(({ testStart, testEnd }) => {
         const from = at;
@@ -30,7 +28,6 @@ export function combineRegressors(
         return { from, to: at, first: heldOut.days[from]! };
       }),
       warmUpFolds: Math.max(0, folds.length - nSplits),
-      unit: learned ? rootMeanSquare(fitLabels.subarray(learned.trainStart, learned.trainEnd)) ** 2 : 0,
     };
   };
   const combined = combineCandidates(
@@ -44,14 +41,14 @@ export function combineRegressors(
 }
 
 function combine(
-  { base: { candidate: base, fits: whole }, fitted, warmUpFolds }: CombinedTicker<FittedTicker>,
+  { base: { candidate: base, fits: whole }, fitted, warmUpFolds }: CombinedTicker,
   { heldOut, score }: MemberForecasts,
   { members }: PrequentialChoice,
   choice: MlCandidates,
-): FittedTicker {
+): ModelledTicker {
   const { importances, lastImportances, ...first } = whole;
   const { ticker, joins, rows } = first;
-  const folds = first.folds.slice(warmUpFolds);
+  const folds = first.folds!.slice(warmUpFolds);
   const isAlone = members.length === 1 && members[0] === base;
   const { nSplits: asked, cvTestSize: testSize, fit, shrinkage } = choice.candidates[0]!.settings;
   const facts = { ticker, fitRows: rows.fitRows, testSize, asked, got: folds.length, fit };
@@ -64,7 +61,7 @@ function combine(
     : fitted.flatMap((other) => other?.listed.filter(isUnscaled) ?? []).slice(0, 1);
   return {
     ...first,
-    ...{ folds, heldOut, residuals: heldOut, score },
+    ...{ folds, heldOut, residuals: heldOut, tested: [heldOut], score },
     warnings: [...first.warnings.filter(({ code }) => code !== "fewer_folds"), ...(fewer ? [fewer] : [])],
     listed: [...first.listed, ...unscaled],
     ...(isAlone && importances ? { importances } : {}),

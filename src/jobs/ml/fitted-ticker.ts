@@ -1,7 +1,7 @@
 import type { Day } from "../../contract/market/dates.ts";
 import { outOfFoldMeans } from "../../evaluate/baselines.ts";
 import { concatenate } from "../../evaluate/forecast-rows.ts";
-import { deviation, mean } from "../../evaluate/statistics.ts";
+import { deviation, mean, rootMeanSquare } from "../../evaluate/statistics.ts";
 import { datesOf } from "../../panel/as-of.ts";
 import type { Fold } from "../../panel/folds.ts";
 import type { RefitBlock } from "../../panel/refit-blocks.ts";
@@ -9,14 +9,6 @@ import { fitLabels, forecastReturns, type PanelRows } from "../../panel/ticker-p
 import { levelOf } from "../shared/evaluate-forecasts.ts";
 import { type ModelledTicker, rowFacts, type ScoreModel } from "../shared/modelled-ticker.ts";
 import type { BlockPredictions, FitPredictions } from "./fits.ts";
-
-/** A ticker with its regressors' forecasts. Its held-out rows are the test rows of its folds. */
-export interface FittedTicker extends ModelledTicker {
-  readonly folds: readonly Fold[];
-  readonly fitDays: Int32Array;
-  /** With `importance`, for each group of features: the forecasts of the held-out rows with the group shuffled. */
-  readonly permuted?: readonly Float64Array[];
-}
 
 /** A fold, as positions in a ticker's fit rows, and its first test date, at whose close the labels that its model learns are known. */
 export type DatedFold = Fold & { readonly from: Day };
@@ -35,8 +27,8 @@ export function forecastTicker(
   panel: PanelRows,
   { learn, folds, tested, scored }: TickerPredictions,
   blocks: readonly RefitBlock[],
-  about: Pick<FittedTicker, "warnings" | "listed" | "importances" | "lastImportances">,
-): FittedTicker {
+  about: Pick<ModelledTicker, "warnings" | "listed" | "importances" | "lastImportances">,
+): ModelledTicker {
   const { ticker, fit, score, days, labelDays, y, volatility, joins } = panel;
   const labels = fitLabels(panel);
   const parts = folds.map(({ testStart, testEnd }) => fit.subarray(testStart, testEnd));
@@ -63,6 +55,7 @@ export function forecastTicker(
   });
   const rowsOf = (model: number) => score.subarray(models[model]!.from, models[model]!.to);
   const knownTo = ({ model }: BlockPredictions) => blocks[model]!.known;
+  const [first] = folds;
   const permuted = tested[0]?.permuted.map((_, g) => outOfFold((f) => tested[f]!.permuted[g]!)) ?? [];
   return {
     ...about,
@@ -81,7 +74,8 @@ export function forecastTicker(
       ),
       spans: scored.flatMap((own, m) => levelOf(panel, rowsOf(m), knownTo(own))),
     },
-    ...{ folds, heldOut, residuals: heldOut, models },
+    ...{ folds, heldOut, residuals: heldOut, tested: [heldOut], models },
+    unit: first ? rootMeanSquare(labels.subarray(first.trainStart, first.trainEnd)) ** 2 : 0,
     ...(permuted.length === 0 ? {} : { permuted }),
     rows: rowFacts(panel),
   };

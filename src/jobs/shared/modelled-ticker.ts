@@ -47,7 +47,11 @@ export interface ModelledTicker {
   /** The models' own forecasts by which they are judged: out of fold, or a network's calibration or else its validation part. */
   readonly heldOut: HeldOutPart;
   /** Those whose residuals make the intervals: out of fold, or a network's calibration part. */
-  readonly residuals: HeldOutRows;
+  readonly residuals: HeldOutPart;
+  /** The rows that test candidates of `choice`, in parts: out of fold, or a network's validation and calibration part. */
+  readonly tested: readonly HeldOutPart[];
+  /** The mean squared label of the rows that the first fold, or network, trains on; 0 without any. */
+  readonly unit: number;
   readonly score: ScoreRows;
   /** The models that forecast the score rows, in time order. */
   readonly models: readonly ScoreModel[];
@@ -59,6 +63,8 @@ export interface ModelledTicker {
   /** run_ml_job: the folds, as positions in the fit rows, and the dates of these, shape (n). */
   readonly folds?: readonly Fold[];
   readonly fitDays?: Int32Array;
+  /** With `importance`, for each group of features: the forecasts of the held-out rows with the group shuffled. */
+  readonly permuted?: readonly Float64Array[];
   /** Importances of the fit on the fit rows, largest first; absent if its library has none. */
   readonly importances?: readonly Importance[];
   /** Importances of the last fit, with their deviations over the fits of all blocks. */

@@ -158,7 +158,7 @@ export async function withInputs<T>(
 }
 
 /** The panel of a ticker, or its failure if its fit rows are too few at the cut. */
-export function buildPanel(input: TickerInput): ReadPanel {
+function buildPanel(input: TickerInput): ReadPanel {
   try {
     return buildTickerPanel(input);
   } catch (error) {
@@ -167,6 +167,19 @@ export function buildPanel(input: TickerInput): ReadPanel {
     if (code !== "insufficient_history" && code !== "sparse_prices") throw error;
     return { ticker: input.ticker, code, message, input };
   }
+}
+
+/**
+ * The panel of a ticker with too few fit rows at the cut, as of the first later date that gives it enough. Only rows known at that date decide
+ * which features are empty. Undefined if there is no such date.
+ */
+export function buildLatePanel(input: TickerInput): TickerPanel | undefined {
+  const { window, prices } = input;
+  for (const cut of priceDates(prices, window).days.filter((day) => day > window.cut)) {
+    const panel = buildPanel({ ...input, window: { ...window, cut } });
+    if (!("code" in panel)) return panel;
+  }
+  return undefined;
 }
 
 /** Wraps the blobs so that reading them reports progress, in bytes after decompression. */

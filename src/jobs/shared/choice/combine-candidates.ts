@@ -19,8 +19,6 @@ interface CandidateForecasts extends Pick<ModelledTicker, "spread" | "warnings" 
   readonly score: DatedPredictions;
 }
 
-type CandidateTicker = Pick<ModelledTicker, "ticker" | "score" | "spread" | "warnings" | "listed">;
-
 interface CandidateOutcome<S> {
   readonly candidate: Candidate<S>;
   readonly failures: readonly Failure[];
@@ -29,20 +27,14 @@ interface CandidateOutcome<S> {
 }
 
 /** The fits of all candidates, of which only the forecasts and the first fits of each ticker are kept: the rest would take gigabytes. */
-export class CandidateFits<S, T extends CandidateTicker> {
+export class CandidateFits<S> {
   readonly outcomes: CandidateOutcome<S>[] = [];
   /** The fits of a ticker by the first candidate that could fit it, whose rows and folds are the ticker's. */
-  readonly bases = new Map<string, { readonly candidate: number; readonly fits: T }>();
-  readonly partsOf: (fits: T) => readonly HeldOutPart[];
-
-  /** @param partsOf the rows of a ticker that test its candidates. */
-  constructor(partsOf: (fits: T) => readonly HeldOutPart[]) {
-    this.partsOf = partsOf;
-  }
+  readonly bases = new Map<string, { readonly candidate: number; readonly fits: ModelledTicker }>();
 
   add(
     candidate: Candidate<S>,
-    fitted: readonly T[],
+    fitted: readonly ModelledTicker[],
     { failures, warnings }: Pick<CandidateOutcome<S>, "failures" | "warnings">,
   ): void {
     const number = this.outcomes.length;
@@ -53,16 +45,15 @@ export class CandidateFits<S, T extends CandidateTicker> {
   }
 
   /** Dates that equal those of the ticker's first candidate are kept once, because a job may have 100. */
-  #forecastsOf(own: T): CandidateForecasts {
+  #forecastsOf(own: ModelledTicker): CandidateForecasts {
     const { ticker, score, spread, warnings, listed } = own;
     const base = this.bases.get(ticker)!.fits;
     const keep = ({ days, predicted, spans }: DatedPredictions, other: DatedPredictions) => {
       const isEqual = other.days.length === days.length && days.every((day, i) => day === other.days[i]);
       return { days: isEqual ? other.days : days, predicted, spans };
     };
-    const others = this.partsOf(base);
     return {
-      tested: this.partsOf(own).map((part, i) => keep(part, others[i]!)),
+      tested: own.tested.map((part, i) => keep(part, base.tested[i]!)),
       score: keep(score, base.score),
       ...(spread === undefined ? {} : { spread }),
       ...{ warnings, listed },
@@ -92,8 +83,8 @@ export function nameCandidate(message: string, c: number, label: string): string
 }
 
 /** A ticker that at least one candidate could fit. */
-export interface CombinedTicker<T> extends ChoiceTicker {
-  readonly base: { readonly candidate: number; readonly fits: T };
+export interface CombinedTicker extends ChoiceTicker {
+  readonly base: { readonly candidate: number; readonly fits: ModelledTicker };
   readonly fitted: readonly (CandidateForecasts | undefined)[];
 }
 
@@ -107,30 +98,33 @@ export interface TestedFolds {
   readonly folds: readonly TestedFold[];
   /** The number of folds before those that are published. */
   readonly warmUpFolds: number;
-  /** As in `TestedTicker`. */
-  readonly unit: number;
 }
 
 /**
  * Chooses among candidates and combines their forecasts into one per row. Everything else about a ticker is that of the first candidate
  * that could fit it.
- * @param foldsOf the folds among the rows of `partsOf`, joined. @param combine the ticker with the forecasts of its members.
+ * @param foldsOf the folds among the tested rows, joined. @param combine the ticker with the forecasts of its members.
  */
-export function combineCandidates<S, T extends CandidateTicker>(
-  fits: CandidateFits<S, T>,
+export function combineCandidates<S>(
+  fits: CandidateFits<S>,
   choice: JobChoice,
-  foldsOf: (fits: T) => TestedFolds,
+  foldsOf: (fits: ModelledTicker) => TestedFolds,
   choose: (tickers: readonly TestedTicker[], warmUpRows: readonly number[]) => PrequentialChoice,
-  combine: (ticker: CombinedTicker<T>, forecasts: MemberForecasts, chosen: PrequentialChoice) => T,
+  combine: (
+    ticker: CombinedTicker,
+    forecasts: MemberForecasts,
+    chosen: PrequentialChoice,
+  ) => ModelledTicker,
 ) {
-  const { outcomes, bases, partsOf } = fits;
+  const { outcomes, bases } = fits;
   const lost = fits.lost();
   const names = [...bases.keys()].filter((ticker) => !lost.has(ticker)).sort(compareCodePoints);
-  const tested = names.map((name): CombinedTicker<T> => {
+  const tested = names.map((name): CombinedTicker => {
     const base = bases.get(name)!;
     const fitted = outcomes.map(({ forecasts }) => forecasts.get(name));
-    const { folds, warmUpFolds, unit } = foldsOf(base.fits);
-    const rows = joinTestedRows(partsOf(base.fits), fitted);
+    const { folds, warmUpFolds } = foldsOf(base.fits);
+    const { unit } = base.fits;
+    const rows = joinTestedRows(base.fits.tested, fitted);
     const warmUpRows = folds[warmUpFolds]?.from ?? folds.at(-1)?.to ?? 0;
     return { base, fitted, warmUpFolds, warmUpRows, tested: { ticker: name, ...rows, unit, folds } };
   });
@@ -139,8 +133,7 @@ export function combineCandidates<S, T extends CandidateTicker>(
     tested.map(({ warmUpRows }) => warmUpRows),
   );
   const tickers = tested.map((ticker, i) => {
-    const last = partsOf(ticker.base.fits).at(-1)!;
-    return combine(ticker, joinMembers(ticker, last, chosen, chosen.predicted[i]!), chosen);
+    return combine(ticker, joinMembers(ticker, chosen, chosen.predicted[i]!), chosen);
   });
   const result = choiceResult(tested, chosen, choice);
   const reports = outcomes.map(({ failures, warnings, forecasts }) => ({
@@ -159,7 +152,7 @@ export function combineCandidates<S, T extends CandidateTicker>(
   };
 }
 
-function joinTestedRows(parts: readonly HeldOutPart[], fitted: CombinedTicker<unknown>["fitted"]) {
+function joinTestedRows(parts: readonly HeldOutPart[], fitted: CombinedTicker["fitted"]) {
   // A single part is not copied: a job may have 100 candidates.
   const values = (of: readonly Float64Array[]) => (of.length === 1 ? of[0]! : concatenate(of));
   const days = (of: readonly Int32Array[]) =>
@@ -172,13 +165,13 @@ function joinTestedRows(parts: readonly HeldOutPart[], fitted: CombinedTicker<un
   };
 }
 
-function joinMembers<T extends CandidateTicker>(
-  { base, fitted, tested, warmUpFolds, warmUpRows }: CombinedTicker<T>,
-  last: HeldOutPart,
+function joinMembers(
+  { base, fitted, tested, warmUpFolds, warmUpRows }: CombinedTicker,
   chosen: PrequentialChoice,
   predicted: Float64Array,
 ): MemberForecasts {
   const { score } = base.fits;
+  const last = base.fits.tested.at(-1)!;
   const aligned = fitted.map((own) => alignTo(score.days, own?.score));
   const scored = new Float64Array(score.days.length);
   memberMeans(aligned, chosen.members, scored);
