@@ -25,10 +25,7 @@ interface Part extends TrainedBlock {
  * @param networks as `trainNetworks` returns them. @param blocks the number of blocks.
  * @throws MucastError of a joint network.
  */
-export function collectNetworks(
-  networks: readonly EndedNetwork[],
-  blocks: number,
-): FitOutcome {
+export function collectNetworks(networks: readonly EndedNetwork[], blocks: number): FitOutcome {
   const tickers: ModelledTicker[] = [];
   const failures: Failure[] = [];
   const warnings: Warning[] = [];

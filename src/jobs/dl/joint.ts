@@ -5,12 +5,7 @@ import { counted } from "../../contract/errors/wording.ts";
 import { type Day, formatDay } from "../../contract/market/dates.ts";
 import type { Failure } from "../../contract/problems/problem.ts";
 import { type FeatureUnion, uniteFeatures } from "../../panel/feature-union.ts";
-import {
-  type JointMember,
-  jointSamples,
-  ownSamples,
-  planJoint,
-} from "../../panel/joint-plan.ts";
+import { type JointMember, jointSamples, ownSamples, planJoint } from "../../panel/joint-plan.ts";
 import {
   firstBlock,
   joinAt,

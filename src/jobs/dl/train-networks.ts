@@ -115,7 +115,9 @@ export async function trainAll(
         a.network.block - b.network.block,
     )
     .map(({ network }) => new Training(network, ensemble));
-  const members = trainings.flatMap((of) => Array.from({ length: ensemble }, (_, member) => ({ of, member })));
+  const members = trainings.flatMap((of) =>
+    Array.from({ length: ensemble }, (_, member) => ({ of, member })),
+  );
   const waiting = cutTasks(members, stack ?? 1);
   await runEach(options.signal, async (start, signal) => {
     const lane = async () => {

@@ -114,19 +114,17 @@ function returnTaskError(error: unknown): MucastError {
 }
 
 /** The tasks of the fits on one matrix. @param spec `onFit` is called once for each fit, even if the engine tries again. */
-export function taskRunner(
-  spec: {
-    readonly task: Omit<FitPredictTask, "label" | "fits" | "predictions">;
-    readonly columns: readonly string[];
-    readonly groups: number;
-    labelOf(fit: PlannedFit | BlockFit): string;
-    pathOf(task: number): string;
-    /** The ticker and date of a row of the matrix. */
-    placeOf(row: number): { readonly ticker: string; readonly day: Day };
-    onFit(seconds: number): void;
-    run(task: FitPredictTask, options: RunOptions<FitPredictTask>): Promise<FitPredictResult>;
-  },
-): RunTask {
+export function taskRunner(spec: {
+  readonly task: Omit<FitPredictTask, "label" | "fits" | "predictions">;
+  readonly columns: readonly string[];
+  readonly groups: number;
+  labelOf(fit: PlannedFit | BlockFit): string;
+  pathOf(task: number): string;
+  /** The ticker and date of a row of the matrix. */
+  placeOf(row: number): { readonly ticker: string; readonly day: Day };
+  onFit(seconds: number): void;
+  run(task: FitPredictTask, options: RunOptions<FitPredictTask>): Promise<FitPredictResult>;
+}): RunTask {
   const { columns, groups } = spec;
   const { permutation, ...common } = spec.task;
   const reported = new Set<string>();

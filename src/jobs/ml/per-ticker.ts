@@ -110,7 +110,10 @@ interface TickerOptions extends FitRun {
 }
 
 /** Fits the tickers, a few at a time, so that few matrices wait for a worker. A ticker that fails is listed and the others go on. */
-export async function fitTickers(planned: readonly PlannedFits[], options: TickerOptions): Promise<FitOutcome> {
+export async function fitTickers(
+  planned: readonly PlannedFits[],
+  options: TickerOptions,
+): Promise<FitOutcome> {
   const { slots } = await options.pool.capacity;
   const total = planned.reduce((sum, { plan }) => sum + plan.folds.length + plan.blocks.length, 0);
   const size = Math.max(1, Math.round(total / (TASKS_PER_WORKER * slots)));

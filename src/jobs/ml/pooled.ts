@@ -149,11 +149,7 @@ function listedOfPool({ plan, blocks, union: { names } }: PooledFits): Listed[] 
  * @throws MucastError out_of_memory, before anything is fitted, if the largest fit would not fit into the memory; fit_failed or
  *   engine_crashed if any fit fails, because all tickers depend on it; output_failed if the work folder's disk is full.
  */
-async function fitPooled(
-  fits: PooledFits,
-  settings: MlSettings,
-  run: FitRun,
-): Promise<FitOutcome> {
+async function fitPooled(fits: PooledFits, settings: MlSettings, run: FitRun): Promise<FitOutcome> {
   const { plan, union, blocks } = fits;
   const { workFolder, timings, signal, report } = run;
   const panels = plan.members.map(({ panel }) => panel);

@@ -229,12 +229,7 @@ const CANDIDATE_CODES: ReadonlySet<string> = new Set([
 ]);
 
 /** The outcome of a candidate whose fits failed as a whole. @throws any other error; that of an engine whose processes died has its name. */
-function failCandidate(
-  error: unknown,
-  panels: readonly FitPanel[],
-  c: number,
-  label: string,
-): FitOutcome {
+function failCandidate(error: unknown, panels: readonly FitPanel[], c: number, label: string): FitOutcome {
   if (!(error instanceof MucastError)) throw error;
   const { code, message, data } = error;
   if (code === "engine_crashed") throw new MucastError(code, nameCandidate(message, c, label), data);

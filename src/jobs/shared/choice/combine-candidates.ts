@@ -110,11 +110,7 @@ export function combineCandidates<S>(
   choice: JobChoice,
   foldsOf: (fits: ModelledTicker) => TestedFolds,
   choose: (tickers: readonly TestedTicker[], warmUpRows: readonly number[]) => PrequentialChoice,
-  combine: (
-    ticker: CombinedTicker,
-    forecasts: MemberForecasts,
-    chosen: PrequentialChoice,
-  ) => ModelledTicker,
+  combine: (ticker: CombinedTicker, forecasts: MemberForecasts, chosen: PrequentialChoice) => ModelledTicker,
 ) {
   const { outcomes, bases } = fits;
   const lost = fits.lost();
