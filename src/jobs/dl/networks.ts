@@ -5,7 +5,7 @@ import { jointThreads } from "../../engine/pool/cluster-capacity.ts";
 import type { JobKind } from "../plan.ts";
 import { recordedDl } from "../shared/recorded-settings.ts";
 import { collectNetworks } from "./collect-networks.ts";
-import { combineNetworks } from "./combine-networks.ts";
+import { combineNetworks } from "../shared/choice/combine-candidates.ts";
 import { planJointNetworks } from "./joint.ts";
 import { planPerTicker } from "./per-ticker.ts";
 import { trainNetworks } from "./train-networks.ts";

@@ -9,7 +9,7 @@ import type { JobKind } from "../plan.ts";
 import type { JobContext } from "../shared/job.ts";
 import { recordedMl } from "../shared/recorded-settings.ts";
 import { now } from "../shared/timings.ts";
-import { combineRegressors } from "./combine-regressors.ts";
+import { combineRegressors } from "../shared/choice/combine-candidates.ts";
 import { planPerTicker } from "./per-ticker.ts";
 import { listedOfFeatures } from "./plan-warnings.ts";
 import { planPooledFits } from "./pooled.ts";
