@@ -20,7 +20,7 @@ import type { CandidateFits } from "./shared/choice/combine-candidates.ts";
 import type { JobContext } from "./shared/job.ts";
 import type { PooledFit } from "./shared/job-document.ts";
 import type { PooledPreview, TickerPreview } from "./shared/job-preview.ts";
-import type { Listed } from "./shared/listed-warnings.ts";
+import type { Listed } from "./shared/job-warnings.ts";
 import type { ModelledTicker } from "./shared/modelled-ticker.ts";
 import type { OrderedJson } from "./shared/ordered-json.ts";
 import type { FitPanel } from "./shared/panels.ts";

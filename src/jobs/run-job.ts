@@ -11,7 +11,7 @@ import { joinedPieces, orderedPieces } from "./shared/ordered-json.ts";
 import { engineFacts, NO_ENGINE, provenance } from "./shared/provenance.ts";
 import { readAndFit, readOnly } from "./shared/read-and-fit.ts";
 import { runSummary } from "./shared/run-summary.ts";
-import { tickerWarnings, wildForecasts } from "./shared/ticker-warnings.ts";
+import { tickerWarnings, wildForecasts } from "./shared/job-warnings.ts";
 import { timed } from "./shared/timings.ts";
 
 /** What runs each of the two jobs. */

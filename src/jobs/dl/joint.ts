@@ -25,7 +25,7 @@ import {
   trainingSeconds,
   writeTask,
 } from "./network-plan.ts";
-import { forecastBlock } from "./trained-ticker.ts";
+import { forecastBlock } from "./collect-networks.ts";
 
 /** The name of a joint network. */
 const PORTFOLIO = "portfolio";

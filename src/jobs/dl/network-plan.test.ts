@@ -10,7 +10,7 @@ import { ONE_BLOCK } from "../../panel/refit-blocks.ts";
 import type { FitPanel } from "../shared/panels.ts";
 import { planJointNetworks } from "./joint.ts";
 import { planPerTicker } from "./per-ticker.ts";
-import { forecastBlock } from "./trained-ticker.ts";
+import { forecastBlock } from "./collect-networks.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "mucast-networks-"));
 after(() => rmSync(folder, { recursive: true }));

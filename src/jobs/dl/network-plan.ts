@@ -13,9 +13,9 @@ import { intervalUnsupported, withoutResiduals } from "../../evaluate/intervals/
 import type { PanelRows } from "../../panel/ticker-panel.ts";
 import type { WindowPlan } from "../../panel/window-plan.ts";
 import type { FitPlan, PlannedTicker } from "../plan.ts";
-import { lateTicker, listedOfRows } from "../shared/listed-warnings.ts";
+import { lateTicker, listedOfRows } from "../shared/job-warnings.ts";
 import { rowFacts } from "../shared/modelled-ticker.ts";
-import type { BlockForecasts } from "./trained-ticker.ts";
+import type { BlockForecasts } from "./collect-networks.ts";
 
 export interface NetworkPlan extends Pick<FitPlan, "tickers" | "failures"> {
   readonly series: readonly NetworkSeries[];

@@ -21,7 +21,7 @@ import {
   trainingSeconds,
   writeTask,
 } from "./network-plan.ts";
-import { forecastBlock } from "./trained-ticker.ts";
+import { forecastBlock } from "./collect-networks.ts";
 
 /** A ticker with its own networks. */
 interface NetworkTicker {

@@ -13,7 +13,7 @@ import { FitTimings } from "../shared/timings.ts";
 import { EpochCount } from "./epoch-count.ts";
 import type { NetworkSeries } from "./network-plan.ts";
 import { MAX_STACK_SIZE, type TrainedNetwork, type TrainOptions, trainAll } from "./train-networks.ts";
-import type { BlockForecasts } from "./trained-ticker.ts";
+import type { BlockForecasts } from "./collect-networks.ts";
 
 const EPOCHS = 3;
 const LOOKBACK = 4;

@@ -18,7 +18,7 @@ import { FitTimings } from "../shared/timings.ts";
 import { collectNetworks } from "./collect-networks.ts";
 import type { NetworkSeries, WrittenNetwork } from "./network-plan.ts";
 import { type TrainOptions, trainNetworks } from "./train-networks.ts";
-import type { BlockForecasts } from "./trained-ticker.ts";
+import type { BlockForecasts } from "./collect-networks.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "mucast-train-"));
 after(() => rmSync(folder, { recursive: true }));

@@ -8,13 +8,21 @@ import { walkForwardFolds } from "../../panel/folds.ts";
 import { firstBlock, type RefitBlock, tickerBlocks } from "../../panel/refit-blocks.ts";
 import { type PanelRows, targetsOf } from "../../panel/ticker-panel.ts";
 import type { FitOutcome, FitPlan, FitRun, PlannedTicker } from "../plan.ts";
-import { type Listed, lateTicker, listedOfRows } from "../shared/listed-warnings.ts";
+import { type Listed, lateTicker, listedOfRows } from "../shared/job-warnings.ts";
 import { type ModelledTicker, rowFacts } from "../shared/modelled-ticker.ts";
 import { type FitPanel, loadPanel } from "../shared/panels.ts";
 import { runEach } from "../shared/run-concurrently.ts";
 import { estimateFits } from "./fit-estimates.ts";
-import { type BlockFit, fitWarnings, importancesOf, type MatrixFits, runFits, taskRunner } from "./fits.ts";
-import { type DatedFold, forecastTicker } from "./fitted-ticker.ts";
+import {
+  type BlockFit,
+  type DatedFold,
+  fitWarnings,
+  forecastTicker,
+  importancesOf,
+  type MatrixFits,
+  runFits,
+  taskRunner,
+} from "./fits.ts";
 import * as importance from "./importance.ts";
 import { planTicker, planWarnings, refusedColumns } from "./plan-warnings.ts";
 

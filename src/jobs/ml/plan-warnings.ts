@@ -9,7 +9,7 @@ import { featureSpread } from "../../panel/feature-spread.ts";
 import { type Fold, fewerFolds } from "../../panel/folds.ts";
 import type { PanelRows, TickerPanel } from "../../panel/ticker-panel.ts";
 import type { PlannedTicker } from "../plan.ts";
-import type { Listed } from "../shared/listed-warnings.ts";
+import type { Listed } from "../shared/job-warnings.ts";
 
 export function planWarnings(
   { ticker, fit, warnings, joins }: PanelRows,

@@ -12,7 +12,7 @@ import { type PooledMember, type PooledPlan, planPooled } from "../../panel/pool
 import { firstBlock, type RefitBlock } from "../../panel/refit-blocks.ts";
 import { fitLabels } from "../../panel/ticker-panel.ts";
 import type { FitOutcome, FitPlan, FitRun } from "../plan.ts";
-import { type Listed, lateTicker, listedOfRows } from "../shared/listed-warnings.ts";
+import { type Listed, lateTicker, listedOfRows } from "../shared/job-warnings.ts";
 import { type ModelledTicker, rowFacts } from "../shared/modelled-ticker.ts";
 import type { FitPanel } from "../shared/panels.ts";
 import { countFitsAtATime, estimateFits, workerBytes } from "./fit-estimates.ts";
@@ -20,13 +20,13 @@ import {
   type BlockFit,
   type FitResults,
   fitWarnings,
+  forecastTicker,
   importancesOf,
   type MatrixFits,
   type PlannedFit,
   runFits,
   taskRunner,
 } from "./fits.ts";
-import { forecastTicker } from "./fitted-ticker.ts";
 import { groupFeatures, importanceOf, shufflePooled } from "./importance.ts";
 import { planTicker, planWarnings, refusedColumns } from "./plan-warnings.ts";
 import { matrixBytes, writePooledMatrix } from "./pooled-matrix.ts";

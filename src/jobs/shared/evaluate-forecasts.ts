@@ -29,7 +29,7 @@ import { muRow } from "../../panel/as-of.ts";
 import { ONE_BLOCK, type RefitBlock } from "../../panel/refit-blocks.ts";
 import { levelKnownAt, type PanelRows } from "../../panel/ticker-panel.ts";
 import type { ModelledTicker, ScoreRows } from "./modelled-ticker.ts";
-import { negativeSlope, verdictWarnings } from "./ticker-warnings.ts";
+import { negativeSlope, verdictWarnings } from "./job-warnings.ts";
 
 /** The settings that decide which forecasts a job derives from those of its models. */
 export interface ScoreSettings extends RefitSettings {

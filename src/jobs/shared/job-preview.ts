@@ -14,7 +14,7 @@ import { readTickers } from "./panels.ts";
 import { planJob } from "./read-and-fit.ts";
 import type { Inputs } from "./read-inputs.ts";
 import { requireCurrentTicker, requireForecasts } from "./require-forecasts.ts";
-import { noRefit, tickerWarnings } from "./ticker-warnings.ts";
+import { noRefit, tickerWarnings } from "./job-warnings.ts";
 
 /** What a job would make of its request, without training. Counts are rows; dates are `YYYY-MM-DD`. */
 export interface JobPreview {

@@ -8,7 +8,7 @@ import {
   listedWarnings,
   olderForecast,
   warmUpWarning,
-} from "./listed-warnings.ts";
+} from "./job-warnings.ts";
 import type { RowFacts } from "./modelled-ticker.ts";
 
 const NONE = { rows: 0, feature: undefined };

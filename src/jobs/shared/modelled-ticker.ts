@@ -6,7 +6,7 @@ import type { PanelDates } from "../../panel/as-of.ts";
 import type { Fold } from "../../panel/folds.ts";
 import { fitSpans, latestSpan, medianSpan, pooledSpans } from "../../panel/labels.ts";
 import type { PanelRows } from "../../panel/ticker-panel.ts";
-import type { Listed } from "./listed-warnings.ts";
+import type { Listed } from "./job-warnings.ts";
 
 export interface ScoreRows extends Pick<HeldOutRows, "days" | "labelDays" | "predicted"> {
   /** Shape (n): log-return of one day, NaN if it is not known yet. */
@@ -106,4 +106,14 @@ export function rowFacts(panel: PanelRows) {
     latestSpan: latestSpan(panel),
     warmUp: panel.warmUp,
   };
+}
+
+/**
+ * A ticker is judged by the calibration part if there is one, because the validation part chose the epochs.
+ * @param validation the rows whose labels early stopping monitored. @param calibration empty without intervals. Both are empty for a late
+ *   ticker.
+ */
+export function judgedBy(validation: HeldOutPart, calibration: HeldOutPart) {
+  const heldOut = calibration.days.length > 0 ? calibration : validation;
+  return { tested: [validation, calibration], heldOut, residuals: calibration };
 }

@@ -10,7 +10,7 @@ import * as cross from "../../panel/cross-section.ts";
 import { joinAt, type RefitBlock } from "../../panel/refit-blocks.ts";
 import { MIN_DATE_TICKERS, type RelativeTarget, relativeTargets } from "../../panel/relative-target.ts";
 import { MIN_FIT_ROWS, type PanelRows, type TickerPanel } from "../../panel/ticker-panel.ts";
-import type { Listed } from "./listed-warnings.ts";
+import type { Listed } from "./job-warnings.ts";
 import { buildLatePanel, type ReadPanel } from "./read-inputs.ts";
 
 /** A panel whose features are in a file of the work folder, so that thousands of tickers keep only small parts in memory. */

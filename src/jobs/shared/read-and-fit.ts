@@ -23,7 +23,7 @@ import {
 import { type Inputs, withInputs } from "./read-inputs.ts";
 import { requireCurrentTicker, requireForecasts } from "./require-forecasts.ts";
 import { runConcurrently } from "./run-concurrently.ts";
-import { noRefit, zeroedWarnings } from "./ticker-warnings.ts";
+import { noRefit, zeroedWarnings } from "./job-warnings.ts";
 import { FitTimings, timed } from "./timings.ts";
 import { inWorkFolder } from "./work-folder.ts";
 

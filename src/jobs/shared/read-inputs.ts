@@ -22,7 +22,7 @@ import { buildTickerPanel, type TickerInput, type TickerPanel } from "../../pane
 import { type ResolvedWindow, resolveWindow } from "../../panel/window.ts";
 import type { JobContext, JobRequest } from "./job.ts";
 import { jobWindow } from "./job-window.ts";
-import { type Listed, unpricedDates } from "./listed-warnings.ts";
+import { type Listed, unpricedDates } from "./job-warnings.ts";
 import { timed } from "./timings.ts";
 
 /** A ticker's panel, or its failure with what was read: a later cut may give it enough history. */

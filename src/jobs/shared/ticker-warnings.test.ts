@@ -3,7 +3,7 @@ import { test } from "node:test";
 import type { ShrinkageChoice } from "../../contract/config/panel-settings.ts";
 import type { Verdict, VerdictState } from "../../contract/output/verdict.ts";
 import type { Shrinkage } from "../../evaluate/shrinkage.ts";
-import { constantWarning, verdictWarnings } from "./ticker-warnings.ts";
+import { constantWarning, verdictWarnings } from "./job-warnings.ts";
 
 const CONSTANT = { value: 0.25, train_rows: 40 };
 

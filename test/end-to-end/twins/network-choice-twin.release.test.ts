@@ -9,7 +9,7 @@ import type { OutputChoice } from "../../../src/contract/output/choice.ts";
 import { findEnvironment } from "../../../src/engine/environment/environment.ts";
 import { noise } from "../../../src/evaluate/choice/choice.testing.ts";
 import { combineNetworks, testedParts } from "../../../src/jobs/dl/combine-networks.ts";
-import { judgedBy, type TrainedTicker } from "../../../src/jobs/dl/trained-ticker.ts";
+import { judgedBy, type TrainedTicker } from "../../../src/jobs/dl/collect-networks.ts";
 import { choiceOf } from "../../../src/jobs/shared/choice/choice-result.ts";
 import { CandidateFits } from "../../../src/jobs/shared/choice/combine-candidates.ts";
 import type { HeldOutPart } from "../../../src/jobs/shared/modelled-ticker.ts";

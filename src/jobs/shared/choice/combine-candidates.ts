@@ -23,10 +23,9 @@ import {
 import { concatenate } from "../../../evaluate/forecast-rows.ts";
 import { sampleDeviation } from "../../../evaluate/statistics.ts";
 import { fewerFolds } from "../../../panel/folds.ts";
-import { judgedBy } from "../../dl/trained-ticker.ts";
 import type { FirstOutcome, FitOutcome } from "../../plan.ts";
-import type { Listed } from "../listed-warnings.ts";
-import type { HeldOutPart, ModelledTicker, ScoreRows } from "../modelled-ticker.ts";
+import type { Listed } from "../job-warnings.ts";
+import { type HeldOutPart, judgedBy, type ModelledTicker, type ScoreRows } from "../modelled-ticker.ts";
 import {
   type ChoiceResult,
   type ChoiceTicker,
