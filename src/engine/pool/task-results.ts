@@ -12,10 +12,7 @@ type Checks = {
 const CHECKS: Checks = {
   trial: () => undefined,
   device: (_task, { device }) => (typeof device === "string" ? undefined : "device"),
-  fit_predict: (
-    { fits, predictions: { ref }, permutation },
-    { predictions, seconds, diagnoses },
-  ) => {
+  fit_predict: ({ fits, predictions: { ref }, permutation }, { predictions, seconds, diagnoses }) => {
     if (!areNumbers(seconds, fits.length)) return "seconds";
     if (diagnoses.length !== fits.filter(({ diagnose }) => diagnose).length) return "diagnoses";
     const permuted = (permutation?.groups.length ?? 0) * rowsOf(fits.filter(({ pool }) => pool));

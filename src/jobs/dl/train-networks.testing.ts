@@ -102,7 +102,7 @@ export function series(
         if (begin > learned) return [];
         const days = Int32Array.of(10 * block, 10 * block + 1);
         const rows = { days, labelDays: days, labels: predictions, volatility: predictions };
-        const facts = { validation: {}, warnings: [] } as unknown as NonNullable<BlockForecasts["facts"]>;
+        const facts = { warnings: [] } as unknown as NonNullable<BlockForecasts["facts"]>;
         return [
           {
             ticker,
