@@ -36,10 +36,11 @@ export async function withEngine<T>(
     mkdirSync(folder);
     const text = JSON.stringify(config);
     const request = { featureUrl: featurePath, dataExtractorUrl: dataExtractorPath, config: text };
-    const context = { workers, policy: { allowed: [] }, report: report ?? (() => undefined), signal };
+    const openEngine = () => ({ pool, workFolder: folder, close: async () => undefined });
+    const listener = { report: report ?? (() => undefined), signal };
+    const context = { workers, policy: { allowed: [] }, ...listener, openEngine };
     const { settings } = NETWORKS.parse(text);
-    const engine = { pool, workFolder: folder };
-    const trained = await readAndFit(NETWORKS, { ...request, id: randomUUID() }, context, settings, engine);
+    const trained = await readAndFit(NETWORKS, { ...request, id: randomUUID() }, context, settings);
     rmSync(folder, { recursive: true });
     return trained;
   };

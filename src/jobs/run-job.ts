@@ -4,12 +4,12 @@ import { NETWORKS } from "./dl/networks.ts";
 import { REGRESSORS } from "./ml/regressors.ts";
 import type { JobKind, JobSettings } from "./plan.ts";
 import { evaluateForecasts } from "./shared/evaluate-forecasts.ts";
-import { type JobContext, type JobRequest, withEngine, withMemoryGuard } from "./shared/job.ts";
+import { type JobContext, type JobRequest, withMemoryGuard } from "./shared/job.ts";
 import { jobDocument } from "./shared/job-document.ts";
 import { openResult, reportFindings } from "./shared/job-output.ts";
 import { joinedPieces, orderedPieces } from "./shared/ordered-json.ts";
-import { engineFacts, NO_ENGINE, provenance } from "./shared/provenance.ts";
-import { readAndFit, readOnly } from "./shared/read-and-fit.ts";
+import { provenance } from "./shared/provenance.ts";
+import { readAndFit } from "./shared/read-and-fit.ts";
 import { runSummary } from "./shared/run-summary.ts";
 import { tickerWarnings, wildForecasts } from "./shared/job-warnings.ts";
 import { timed } from "./shared/timings.ts";
@@ -46,17 +46,8 @@ async function runJob<S extends JobSettings<S>>(
   for (const warning of warnings) context.report({ kind: "warning", warning });
   const output = await openResult(operation, operation, request, context);
 
-  const libraries = kind.libraries(settings);
-  const { environment } = kind;
-  const { fitted, engine } =
-    libraries === undefined
-      ? { fitted: await readOnly(request, context, settings.delay), engine: NO_ENGINE }
-      : await withEngine({ environment, libraries }, context, async (opened) => {
-          const fitted = await readAndFit(kind, request, context, settings, opened);
-          return { fitted, engine: await engineFacts(opened.pool, environment) };
-        });
-  const { inputs, fits, rows, blocks, exposures, device } = fitted;
-
+  const fitted = await readAndFit(kind, request, context, settings);
+  const { inputs, fits, rows, blocks, exposures, device, engine } = fitted;
   const evaluation = await timed(context, "evaluate", () =>
     evaluateForecasts(fits.tickers, rows, settings, inputs.asOf, blocks, exposures),
   );

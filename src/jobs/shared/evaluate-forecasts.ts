@@ -161,6 +161,8 @@ function scoreTicker(
   const labelDeviation = deviation(fitLabels);
   return {
     dates,
+    /** The forecast return at `asOf`; undefined if its last row is too old. */
+    mu,
     /** Published forecasts: the model's, times the factors. */
     score: {
       ...{ ticker, days, predicted, realised: labels, trainingMean, labelDeviation },

@@ -9,7 +9,6 @@ import { type IntervalChoice, METHOD_CONSTANTS } from "../../evaluate/intervals/
 import type { Levels } from "../../evaluate/levels.ts";
 import { deviation, mean } from "../../evaluate/statistics.ts";
 import { withWarning } from "../../evaluate/verdict/verdict.ts";
-import { muRow } from "../../panel/as-of.ts";
 import type { ResolvedWindow } from "../../panel/window.ts";
 import type { FitOutcome } from "../plan.ts";
 import { choiceOf } from "./choice/choice-result.ts";
@@ -66,7 +65,7 @@ export function jobDocument(parts: DocumentParts): OrderedJson {
     machine: parts.machine && plain(parts.machine),
     window: { ...recordedWindow(window, parts.asOf, medianSpacing(fits.tickers)) },
     provenance: parts.provenance,
-    ...muOf(tickers, parts.asOf),
+    ...muOf(tickers),
     ...(tables.verdict && { verdict: plain(withWarning(tables.verdict, warnings)) }),
     metrics: metricsOf(parts),
     model: parts.model,
@@ -100,12 +99,9 @@ export function recordedWindow(
   };
 }
 
-/**
- * The forecast return at `asOf` of each ticker that has one, the date of the row that it is forecast from, and, for an ensemble, how far
- * its members are apart.
- */
-function muOf(tickers: readonly ScoredTicker[], asOf: number) {
-  const current = tickers.filter(({ dates }) => muRow(dates, asOf).row !== undefined);
+/** The forecast return of each ticker that has one, the date of its row, and, for an ensemble, how far its members are apart. */
+function muOf(tickers: readonly ScoredTicker[]) {
+  const current = tickers.filter(({ mu }) => mu !== undefined);
   const byTicker = <T>(value: (ticker: ScoredTicker) => T | undefined) =>
     new Map(
       current.flatMap((own) => {
@@ -116,7 +112,7 @@ function muOf(tickers: readonly ScoredTicker[], asOf: number) {
   const models = byTicker(({ model }) => model?.at(-1));
   const spreads = byTicker(({ spread }) => spread);
   return {
-    mu: byTicker(({ score }) => score.predicted.at(-1)),
+    mu: byTicker(({ mu }) => mu),
     ...(models.size === 0 ? {} : { mu_model: models }),
     mu_dates: byTicker(({ dates }) => formatDay(dates.days.at(-1)!)),
     ...(spreads.size === 0 ? {} : { mu_spread: spreads }),

@@ -10,7 +10,7 @@ import { ONE_BLOCK, type RefitBlock, refitBlocks } from "../../panel/refit-block
 import type { FitOutcome, FitPlan, FitRun, JobKind, JobSettings } from "../plan.ts";
 import { CandidateFits, nameCandidate } from "./choice/combine-candidates.ts";
 import type { Exposures } from "./evaluate-forecasts.ts";
-import type { JobContext, JobEngine, JobRequest } from "./job.ts";
+import { type JobContext, type JobRequest, withEngine } from "./job.ts";
 import {
   type ComparedTickers,
   compareTickers,
@@ -20,12 +20,12 @@ import {
   type ReadTickers,
   readTickers,
 } from "./panels.ts";
+import { engineFacts, NO_ENGINE } from "./provenance.ts";
 import { type Inputs, withInputs } from "./read-inputs.ts";
 import { requireCurrentTicker, requireForecasts } from "./require-forecasts.ts";
 import { runConcurrently } from "./run-concurrently.ts";
 import { noRefit, zeroedWarnings } from "./job-warnings.ts";
 import { FitTimings, timed } from "./timings.ts";
-import { inWorkFolder } from "./work-folder.ts";
 
 /** What reading the blobs and fitting their tickers gave. */
 export interface ReadAndFitted {
@@ -37,67 +37,64 @@ export interface ReadAndFitted {
   readonly exposures?: Exposures | undefined;
   /** `cpu` or `cuda:N`; `none` if no model was fitted. */
   readonly device: string;
-}
-
-/** Reads both blobs for a config that fits nothing: the output shows their window and digests. @throws MucastError of reading them. */
-export function readOnly(request: JobRequest, context: JobContext, delay: number): Promise<ReadAndFitted> {
-  return inWorkFolder((path) =>
-    withInputs(request, context, path, delay, async (inputs): Promise<ReadAndFitted> => {
-      for (const warning of inputs.warnings) context.report({ kind: "warning", warning });
-      for await (const _ of inputs.panels()) context.signal.throwIfAborted();
-      const none = { tickers: [], failures: [], warnings: [], listed: [] };
-      const fits = { ...none, training: new Map(), blockTraining: new Map() };
-      return { inputs, fits, rows: "validation", blocks: ONE_BLOCK, device: "none" };
-    }),
-  );
+  readonly engine: typeof NO_ENGINE;
 }
 
 /**
- * Reads both blobs and fits every model, of each candidate. While it reads, the engine imports its libraries and runs its first task.
+ * Reads both blobs and fits every model, of each candidate. While it reads, the engine imports its libraries and runs its first task. Without
+ * libraries it fits nothing, and the output shows the window and the digests of the blobs.
  * @throws MucastError of that task; of reading, planning and fitting; insufficient_history, all_failed or no_forecast if no ticker has a
  *   forecast. The first error stops everything else, and is thrown once nothing is running.
  */
-export async function readAndFit<S extends JobSettings<S>>(
+export function readAndFit<S extends JobSettings<S>>(
   kind: JobKind<S>,
   request: JobRequest,
   context: JobContext,
   settings: S,
-  { pool, workFolder }: Pick<JobEngine, "pool" | "workFolder">,
 ): Promise<ReadAndFitted> {
-  const { memoryBytes, cluster } = context;
-  const store = { workFolder, isPreview: false };
-  const [, fitted] = await runConcurrently(
-    context.signal,
-    (signal) => kind.start(pool, settings, { ...context, signal }),
-    (signal, started) =>
+  const { environment } = kind;
+  const libraries = kind.libraries(settings);
+  return withEngine({ environment, libraries }, context, async ({ pool, workFolder }) => {
+    const start = async (signal: AbortSignal) => pool && kind.start(pool, settings, { ...context, signal });
+    const [, fitted] = await runConcurrently(context.signal, start, (signal, started) =>
       withInputs(request, { ...context, signal }, workFolder, settings.delay, async (inputs) => {
         for (const warning of inputs.warnings) context.report({ kind: "warning", warning });
+        if (pool === undefined) return await fitNothing(inputs, signal);
+        const store = { workFolder, isPreview: false };
         const read = await timed(context, "read features", () =>
           readTickers(inputs.panels(), store, settings, signal, (panel) => kind.listed(panel, settings)),
         );
-        const device = await started;
-        const memoryLimit = cluster === undefined ? (memoryBytes ?? defaultMemoryBytes()) : undefined;
-        const { report } = context;
+        const device = (await started)!;
+        const { report, cluster, memoryBytes = defaultMemoryBytes() } = context;
+        const memoryLimit = cluster === undefined ? memoryBytes : undefined;
         const run = { pool, device, workFolder, signal, report, memoryLimit };
         const job = planJob(kind, settings, read, store);
         const fits = await fitCandidates(kind, job, inputs, settings, run, context);
-        const { tickers } = fits;
+        const { tickers, failures, warnings } = fits;
         requireForecasts(
           tickers.map(({ dates }) => dates),
-          fits.failures,
+          failures,
           inputs,
         );
         const rows = kind.judged(tickers);
         const firsts = tickers.flatMap(({ heldOut, score }) => heldOut.days[0] ?? score.days[0] ?? []);
         return {
-          inputs,
-          fits: { ...fits, warnings: [...fits.warnings, ...zeroedWarnings(tickers, rows, settings)] },
-          ...{ rows, blocks: job.blocks, device },
+          ...{ inputs, rows, blocks: job.blocks, device },
+          fits: { ...fits, warnings: [...warnings, ...zeroedWarnings(tickers, rows, settings)] },
           exposures: tickers.length < MIN_ORDER_TICKERS ? undefined : inputs.exposures(Math.min(...firsts)),
+          engine: await engineFacts(pool, environment),
         };
       }),
-  );
-  return fitted;
+    );
+    return fitted;
+  });
+}
+
+async function fitNothing(inputs: Inputs, signal: AbortSignal): Promise<ReadAndFitted> {
+  for await (const _ of inputs.panels()) signal.throwIfAborted();
+  const none = { tickers: [], failures: [], warnings: [], listed: [] };
+  const fits = { ...none, training: new Map(), blockTraining: new Map() };
+  return { inputs, fits, rows: "validation", blocks: ONE_BLOCK, device: "none", engine: NO_ENGINE };
 }
 
 /** The fits of one candidate; without `choice`, of the config itself. */

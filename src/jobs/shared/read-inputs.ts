@@ -23,7 +23,7 @@ import { type ResolvedWindow, resolveWindow } from "../../panel/window.ts";
 import type { JobContext, JobRequest } from "./job.ts";
 import { jobWindow } from "./job-window.ts";
 import { type Listed, unpricedDates } from "./job-warnings.ts";
-import { timed } from "./timings.ts";
+import { now } from "./timings.ts";
 
 /** A ticker's panel, or its failure with what was read: a later cut may give it enough history. */
 export type ReadPanel = TickerPanel | (Failure & { readonly input?: TickerInput });
@@ -149,7 +149,9 @@ export async function withInputs<T>(
   delay: number,
   body: (inputs: Inputs) => Promise<T>,
 ): Promise<T> {
-  const inputs = await timed(context, "read prices", () => openInputs(request, context, workFolder, delay));
+  const start = now();
+  const inputs = await openInputs(request, context, workFolder, delay);
+  context.onTiming?.({ name: "read prices", start, end: now() });
   try {
     return await body(inputs);
   } finally {

@@ -4,7 +4,6 @@ import { nameOfChoice } from "../../contract/output/choice.ts";
 import type { RunSummary } from "../../contract/output/job-events.ts";
 import { laterFigures, verdictFigures } from "../../contract/output/later-close.ts";
 import { bandFromT, datesQuantile } from "../../contract/output/test-quantile.ts";
-import { muRow } from "../../panel/as-of.ts";
 import type { ScoredTicker, ScoreTables } from "./evaluate-forecasts.ts";
 
 /** The figures by which runs are compared, from the verdict of a job. */
@@ -22,7 +21,7 @@ export function runSummary(facts: {
     model: choice === undefined ? model : nameOfChoice(choice.candidates.length),
     fit,
     as_of: formatDay(asOf),
-    tickers: tickers.filter(({ dates }) => muRow(dates, asOf).row !== undefined).length,
+    tickers: tickers.filter(({ mu }) => mu !== undefined).length,
     failed: failures.length,
     verdict: headlineOf(tables),
   };
