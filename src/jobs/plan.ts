@@ -26,7 +26,6 @@ import type { OrderedJson } from "./shared/ordered-json.ts";
 import type { FitPanel } from "./shared/panels.ts";
 import type { FitTimings } from "./shared/timings.ts";
 
-/** The settings that both jobs have. */
 export interface CommonSettings extends PanelSettings, RefitSettings {
   readonly intervals?: IntervalChoice;
   readonly shrinkage: ShrinkageChoice;
@@ -35,7 +34,6 @@ export interface CommonSettings extends PanelSettings, RefitSettings {
 /** The settings of a job, which may have candidates. */
 export type JobSettings<S> = CommonSettings & { readonly choice?: Choice<S> };
 
-/** What tells one job from the other. */
 export interface JobKind<S extends JobSettings<S>> {
   readonly environment: JobEnvironment;
   /** @throws MucastError invalid_request, unknown_model, invalid_model_params, device_unavailable or too_large. */
@@ -62,11 +60,9 @@ export interface JobKind<S extends JobSettings<S>> {
   recorded(settings: S): OrderedJson;
   seed(settings: S): OrderedJson;
   model(settings: S): { readonly name: string; readonly params: unknown };
-  /** How the models relate to tickers. */
   fit(settings: S): RunSummary["fit"];
 }
 
-/** What is fitted on the rows of the tickers, for one config or candidate. */
 export interface FitPlan {
   /** The tickers that take part and have something to forecast. */
   readonly tickers: readonly PlannedTicker[];
@@ -76,7 +72,6 @@ export interface FitPlan {
   /** Units of progress: fits, or epochs. */
   readonly steps: number;
   readonly estimate: Estimate;
-  /** For one regressor of all tickers. */
   readonly pooled?: PooledPreview;
   /** For networks: estimated bytes of the data that the largest one reads. */
   readonly fitBytes?: number;
@@ -95,14 +90,11 @@ export interface PlannedTicker {
   readonly panel: PanelRows;
   readonly counts: Pick<TickerPreview, "folds" | "windows">;
   readonly warnings: readonly Warning[];
-  /** The warnings of the job that list it. */
   readonly listed: readonly Listed[];
 }
 
-/** What `collect` needs of its job. */
 export interface FitRun {
   readonly pool: TaskPool;
-  /** The result of `JobKind.start`. */
   readonly device: string;
   /** A folder for the files of this candidate. */
   readonly workFolder: string;
@@ -115,10 +107,8 @@ export interface FitRun {
   readonly isLast: boolean;
 }
 
-/** The part of the engine that fits need. */
 export type TaskPool = Pick<EnginePool, "run" | "capacity" | "heldBytes">;
 
-/** What the fits of a plan found. */
 export interface FitOutcome {
   /** Ascending by code point. */
   readonly tickers: readonly ModelledTicker[];
@@ -128,7 +118,6 @@ export interface FitOutcome {
   readonly listed: readonly Listed[];
   /** For a regressor or network of all tickers, by block: the number of rows that it learned from. */
   readonly blockRows?: readonly number[];
-  /** For one regressor of all tickers. */
   readonly pooled?: PooledFit;
   /** How the first network of each name was trained, and the networks of each block. */
   readonly training?: OrderedJson;

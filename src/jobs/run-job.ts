@@ -14,12 +14,10 @@ import { runSummary } from "./shared/run-summary.ts";
 import { tickerWarnings, wildForecasts } from "./shared/job-warnings.ts";
 import { timed } from "./shared/timings.ts";
 
-/** What runs each of the two jobs. */
 export type Jobs = Readonly<
   Record<Operation, (request: JobRequest, context: JobContext) => Promise<ResultRecord>>
 >;
 
-/** One regressor per ticker, or one for all. @throws like runJob. */
 export function runMlJob(request: JobRequest, context: JobContext): Promise<ResultRecord> {
   return withMemoryGuard(context, (guarded) => runJob("run_ml_job", REGRESSORS, request, guarded));
 }

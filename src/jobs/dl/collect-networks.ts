@@ -39,10 +39,8 @@ import type {
   TrainingRecord,
 } from "./train-networks.ts";
 
-/** What the first network of a ticker says about its rows. */
 type TickerFacts = Omit<ModelledTicker, "ticker" | "score" | "models" | "spread">;
 
-/** The forecasts of a ticker's score rows in one block. */
 export interface BlockForecasts {
   readonly ticker: string;
   readonly score: ScoreRows;
@@ -55,16 +53,13 @@ export interface BlockForecasts {
   readonly facts?: TickerFacts;
 }
 
-/** Which network forecasts rows. */
 interface Forecaster {
   /** The block whose labels it learned, and the block that it forecasts: another one if the network of that failed. */
   readonly learned: number;
   readonly block: number;
   /** The level of its forecasts comes from the labels known at this close; undefined for the labels of all fit rows. */
   readonly known: Day | undefined;
-  /** The panel with all its fit rows. */
   readonly whole: PanelRows;
-  /** Whether it is the first network of the ticker. */
   readonly begins: boolean;
   readonly warnings: readonly Warning[];
 }
@@ -146,7 +141,6 @@ function tickerFacts(
   };
 }
 
-/** The forecasts of a ticker in one block. */
 interface Part extends TrainedBlock {
   /** Why the network of the block itself failed. */
   readonly error: MucastError | undefined;
@@ -242,7 +236,6 @@ function joinBlocks(parts: readonly Part[], hasNetworks: boolean): ModelledTicke
   };
 }
 
-/** The blocks whose own network failed. */
 function failedBlocks(parts: readonly Part[]): Parameters<typeof failedRefits>[0] {
   return parts.flatMap(({ error, model: { block }, score: { days } }) =>
     error === undefined ? [] : [{ block, rows: days.length, message: error.message }],

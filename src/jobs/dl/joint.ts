@@ -27,7 +27,6 @@ import {
 } from "./network-plan.ts";
 import { forecastBlock } from "./collect-networks.ts";
 
-/** The name of a joint network. */
 const PORTFOLIO = "portfolio";
 
 /**
@@ -86,11 +85,9 @@ export function planJointNetworks(
 /** The features of the tickers that take part from a block on. */
 interface BlockUnion extends Omit<FeatureUnion, "columns"> {
   readonly block: number;
-  /** By ticker. */
   readonly columns: ReadonlyMap<string, readonly number[]>;
 }
 
-/** The features for each block at which tickers join, ascending. */
 function uniteByBlock(panels: readonly FitPanel[], blocks: readonly RefitBlock[]): BlockUnion[] {
   const starts = new Set(panels.map((panel) => firstBlock(panel, blocks)));
   return [...starts]

@@ -43,14 +43,11 @@ export interface NetworkSeries {
 }
 
 export interface Means {
-  /** As the engine resolved it. */
   readonly device: string;
-  /** Threads of a joint network. */
   readonly threads: number;
   readonly workFolder: string;
 }
 
-/** A network whose matrices are in the work folder. */
 export interface WrittenNetwork {
   /** For a single network, or for member 0 of an ensemble. */
   readonly task: TrainNetworkTask | TrainJointTask;
@@ -116,7 +113,6 @@ export function trainingSeconds(
  */
 const [VALUE_BYTES, ROW_BYTES] = [8 + 4, 8 + 8 + 4 + 4];
 
-/** Estimates the data that one network reads. */
 export function dataBytes(panels: readonly PanelRows[], features: number): number {
   return panels.reduce((sum, { days }) => sum + days.length, 0) * (VALUE_BYTES * features + ROW_BYTES);
 }

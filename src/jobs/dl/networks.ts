@@ -15,7 +15,6 @@ const DISABLED: Warning = {
   message: "config.NN params.Dot prediction.status is false: nothing was trained, and mu is empty.",
 };
 
-/** The kind of run_dl_job: networks, one per ticker or one for all. */
 export const NETWORKS: JobKind<DlSettings> = {
   environment: "dl",
   parse(config) {

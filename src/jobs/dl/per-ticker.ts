@@ -23,7 +23,6 @@ import {
 } from "./network-plan.ts";
 import { forecastBlock } from "./collect-networks.ts";
 
-/** A ticker with its own networks. */
 interface NetworkTicker {
   readonly panel: FitPanel;
   readonly rows: RowsByBlock<FitPanel>;

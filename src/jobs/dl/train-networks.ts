@@ -18,7 +18,6 @@ import type { BlockForecasts } from "./collect-networks.ts";
 import type { Means, NetworkSeries, WrittenNetwork } from "./network-plan.ts";
 
 export interface TrainOptions extends Pick<FitRun, "pool" | "signal" | "report" | "timings">, Means {
-  /** Tasks of one thread at a time. */
   readonly slots: number;
   /** Stacks, or members of a joint network, at a time on GPUs. */
   readonly gpus: number;
@@ -34,7 +33,6 @@ export interface TrainOptions extends Pick<FitRun, "pool" | "signal" | "report" 
  */
 export const MAX_STACK_SIZE = 64;
 
-/** A network to train. */
 export interface Network {
   readonly series: NetworkSeries;
   /** The block of score rows that it forecasts. */
@@ -85,7 +83,6 @@ export async function trainNetworks(
   return [...ended.filter((network) => !hasFailed(network)), ...repeated].sort((a, b) => a.block - b.block);
 }
 
-/** Whether it is the first network of its series, without which there are no later ones. */
 function isFirst({ series, block }: Network): boolean {
   return block === series.blocks[0];
 }
@@ -255,7 +252,6 @@ async function trainStack(
   });
 }
 
-/** Reports how many epochs of all networks are done. An epoch that a second attempt repeats counts once. */
 export class EpochCount {
   readonly #options: Pick<TrainOptions, "epochs" | "ensemble" | "report">;
   readonly #total: number;
@@ -281,7 +277,6 @@ export class EpochCount {
     if (this.#advance(network, member, this.#options.epochs) > 0) this.#progress();
   }
 
-  /** @returns the number of newly finished epochs. */
   #advance({ series: { name }, block }: Network, member: number, epochs: number): number {
     const place = `${block} ${member} ${name}`;
     const before = this.#done.get(place) ?? 0;
@@ -304,7 +299,6 @@ const NETWORK_CODES: ReadonlySet<ErrorCode> = new Set<ErrorCode>([
   ...(["constant_target", "insufficient_history"] as const),
 ]);
 
-/** An error that affects only a network. @throws any other. */
 function networkError(error: unknown): MucastError {
   if (error instanceof MucastError && NETWORK_CODES.has(error.code)) return error;
   throw error;
@@ -322,7 +316,6 @@ function isOfLearnedRows({ code, data }: MucastError): boolean {
   );
 }
 
-/** How one network was trained, as the output records it. */
 export type NetworkRecord = Omit<TrainResult, "predictions" | "seconds">;
 
 /** How a network was trained: member 0's record, with the records of its ensemble's other members, from 1. */
@@ -330,7 +323,6 @@ export type TrainingRecord = NetworkRecord & {
   readonly members?: readonly (Omit<NetworkRecord, "parameters"> & { readonly member: number })[];
 };
 
-/** The forecasts of a ticker in one block, by a trained network. */
 export interface TrainedBlock extends BlockForecasts {
   /** For an ensemble, the standard deviation (ddof 1) of its members' forecasts of the last score row, log-return. */
   readonly spread?: number;
@@ -384,7 +376,6 @@ export function meanForecasts(network: WrittenNetwork, results: readonly TrainRe
   }));
 }
 
-/** @param results of members 0, 1, ... */
 export function recordTraining(results: readonly TrainResult[]): TrainingRecord {
   const [first, ...members] = results.map(
     ({ epochs, best_epoch, zero_validation_loss, parameters, prediction_scale }): NetworkRecord => ({

@@ -48,7 +48,6 @@ interface FitSize {
   readonly hasAbsent: boolean;
 }
 
-/** The private memory of a worker without a task. */
 const WORKER_BYTES = 32 * 2 ** 20;
 
 /** Bytes of a tree node in scikit-learn, with its value. */

@@ -103,7 +103,6 @@ export function planPerTicker(
   };
 }
 
-/** The fits of a ticker, whose features are in a file. */
 interface PlannedFits {
   readonly panel: FitPanel;
   readonly plan: TickerFits;

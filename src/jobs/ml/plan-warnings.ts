@@ -1,4 +1,3 @@
-/** What a job says about its tickers before anything is fitted. */
 import type { MlSettings } from "../../contract/config/ml-settings.ts";
 import { unmetDemands } from "../../contract/model-params/column-demands.ts";
 import { numbersIn } from "../../contract/model-params/value-checks.ts";

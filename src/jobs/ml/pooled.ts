@@ -31,7 +31,6 @@ import { groupFeatures, importanceOf, shufflePooled } from "./importance.ts";
 import { planTicker, planWarnings, refusedColumns } from "./plan-warnings.ts";
 import { matrixBytes, writePooledMatrix } from "./pooled-matrix.ts";
 
-/** The name of the single fit in warnings, progress and errors. */
 const POOLED = "pooled";
 
 /** The rows of all tickers and the fits on them, which do not depend on the regressor. */
@@ -273,7 +272,6 @@ function forecastMember(
   });
 }
 
-/** Over the fit rows; sums follow the order of the matrix. */
 function labelMean({ fitRows, members }: PooledPlan<FitPanel>): number {
   const labels = new Float64Array(fitRows);
   for (const { panel, places } of members)

@@ -31,7 +31,6 @@ import { levelKnownAt, type PanelRows } from "../../panel/ticker-panel.ts";
 import type { ModelledTicker, ScoreRows } from "./modelled-ticker.ts";
 import { negativeSlope, verdictWarnings } from "./job-warnings.ts";
 
-/** The settings that decide which forecasts a job derives from those of its models. */
 export interface ScoreSettings extends RefitSettings {
   readonly intervals?: IntervalChoice;
   readonly delay?: number;
@@ -40,7 +39,6 @@ export interface ScoreSettings extends RefitSettings {
 
 export type ScoredTicker = ReturnType<typeof scoreTicker>;
 
-/** The table of the model's forecasts, with what their order is worth. */
 type ModelTable = ForecastTable & Pick<OutputBlob["metrics"]["score"], "by_delay" | "exposures">;
 
 export type ScoreTables = ReturnType<typeof scoreTables>;
@@ -176,7 +174,6 @@ function scoreTicker(
     model: isPooled && hasZero ? model : undefined,
     /** For an ensemble, how far its members' published forecasts of the last score row are from each other. */
     spread: spread === undefined ? undefined : factor * spread,
-    /** Whether the published forecasts are too large to be believed. */
     isWild: isWild({ fitLabels, heldOut: publish(heldOut), score: predicted, mu }),
     ...tickerIntervals(ticker, rows, publish(residuals), intervals),
   };

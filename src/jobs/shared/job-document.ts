@@ -16,7 +16,6 @@ import type { Evaluation, ScoredTicker } from "./evaluate-forecasts.ts";
 import { type DateSpan, type Importance, type ModelledTicker, medianSpacing } from "./modelled-ticker.ts";
 import type { OrderedJson } from "./ordered-json.ts";
 
-/** The single regressor of a pooled fit. */
 export interface PooledFit {
   readonly fitRows: number;
   readonly features: number;
@@ -172,7 +171,6 @@ function forecastOf({ score, bounds, model }: ScoredTicker): OrderedJson {
   };
 }
 
-/** The rows that a ticker's model was fitted on, and the weights of its features. */
 function fitOf({ rows, fitLabels, importances, splits }: ModelledTicker): OrderedJson {
   const span = (dates: DateSpan | undefined) =>
     dates === undefined ? null : { start: formatDay(dates.start), end: formatDay(dates.end) };

@@ -43,7 +43,6 @@ export async function openResult(
   };
 }
 
-/** Reports what a job found before it writes its output. */
 export function reportFindings(
   found: {
     readonly warnings: readonly Warning[];

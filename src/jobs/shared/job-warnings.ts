@@ -50,7 +50,6 @@ export function tickerWarnings(
   ];
 }
 
-/** The one value that a model predicts, and the parameters that may explain it. */
 type Constant = Pick<ConstantDescription, "value"> &
   Partial<ConstantDescription> & {
     readonly prediction_scale?: number | undefined;
@@ -254,7 +253,6 @@ export function lateTicker({ ticker, joins }: Pick<PanelRows, "ticker" | "joins"
   return joins === undefined ? [] : [{ code: "late_ticker", ticker, detail: `from ${formatDay(joins)}` }];
 }
 
-/** Labels with a median of at least this many calendar days are not next-day returns. */
 const NOT_DAILY_DAYS = 2;
 
 /** A spacing that changed by at least this factor is a different one; smaller changes are holidays. */
@@ -281,7 +279,6 @@ export function listedOfRows(
   return listed;
 }
 
-/** About the rows of all tickers that wait for the window of a feature. */
 export function warmUpWarning(
   tickers: readonly { readonly ticker: string; readonly rows: Pick<RowFacts, "warmUp"> }[],
 ): Warning[] {

@@ -17,13 +17,11 @@ export interface ScoreRows extends Pick<HeldOutRows, "days" | "labelDays" | "pre
   readonly spans: Levels;
 }
 
-/** A model, and the score rows of one block that it forecasts. */
 export interface ScoreModel {
   readonly block: number;
   /** Positions [from, to) in the score rows. */
   readonly from: number;
   readonly to: number;
-  /** The number of the ticker's rows that the model learned from. */
   readonly fitRows: number;
   /** Their mean label, log-return; 0 without a row. */
   readonly labelMean: number;
@@ -36,7 +34,6 @@ export interface HeldOutPart extends HeldOutRows {
   readonly spans: Levels;
 }
 
-/** The forecasts of one ticker by the models of either job. */
 export interface ModelledTicker {
   readonly ticker: string;
   readonly dates: PanelDates;
@@ -81,7 +78,6 @@ export interface Importance {
   readonly spread?: number;
 }
 
-/** The first and the last date of a ticker's windows in each part; undefined if a part has none. */
 export type Splits = Readonly<Record<"train" | "validate" | "calibrate", DateSpan | undefined>>;
 
 export interface DateSpan {
@@ -94,7 +90,6 @@ export function medianSpacing(tickers: readonly { readonly rows: RowFacts }[]): 
   return medianSpan(pooledSpans(tickers.map(({ rows }) => rows.spans)));
 }
 
-/** The facts about a ticker's rows that a job keeps for its final report. */
 export type RowFacts = ReturnType<typeof rowFacts>;
 
 export function rowFacts(panel: PanelRows) {

@@ -28,7 +28,6 @@ export interface ReadTickers {
   readonly late: readonly FitPanel[];
 }
 
-/** Where panels are kept: a job writes their features, a preview drops them. */
 export interface PanelStore {
   readonly workFolder: string;
   readonly isPreview: boolean;
@@ -77,7 +76,6 @@ export function loadPanel(panel: FitPanel, removes: boolean): TickerPanel & Pick
   return { ...panel, x };
 }
 
-/** The panels after tickers were compared. */
 export interface ComparedTickers {
   readonly panels: readonly FitPanel[];
   readonly failures: readonly Failure[];

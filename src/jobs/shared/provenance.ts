@@ -54,7 +54,6 @@ export function provenance(facts: {
 }
 
 interface EngineFacts {
-  /** Versions of Python and of each library, by name. */
   readonly versions: Readonly<Record<string, string>>;
   readonly threads: Threads | null;
   /** Digest of the lock of its environment; null with an interpreter of the operator. */

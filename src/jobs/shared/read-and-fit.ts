@@ -27,7 +27,6 @@ import { runConcurrently } from "./run-concurrently.ts";
 import { noRefit, zeroedWarnings } from "./job-warnings.ts";
 import { FitTimings, timed } from "./timings.ts";
 
-/** What reading the blobs and fitting their tickers gave. */
 export interface ReadAndFitted {
   readonly inputs: Inputs;
   readonly fits: FitOutcome;
@@ -97,7 +96,6 @@ async function fitNothing(inputs: Inputs, signal: AbortSignal): Promise<ReadAndF
   return { inputs, fits, rows: "validation", blocks: ONE_BLOCK, device: "none", engine: NO_ENGINE };
 }
 
-/** The fits of one candidate; without `choice`, of the config itself. */
 interface PlannedCandidate<S> {
   readonly label: string;
   readonly settings: S;
@@ -161,7 +159,6 @@ export function planJob<S extends JobSettings<S>>(
   };
 }
 
-/** Fits the candidates one after the other, and chooses among them. */
 async function fitCandidates<S extends JobSettings<S>>(
   kind: JobKind<S>,
   { blocks, early, candidates }: PlannedJob<S>,

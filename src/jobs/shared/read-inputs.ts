@@ -104,7 +104,6 @@ function describeInputs(
   return {
     window,
     warnings,
-    /** Last price date of any ticker in the window. */
     asOf: asOf(loadAll(prices), window),
     priceTickers: priced.size,
     pairs,
@@ -135,13 +134,11 @@ function describeInputs(
     unused: (): readonly Warning[] => [...unpairedTickers(priced, featured), ...short.toSorted(byTicker)],
     /** Tickers whose features are on dates without a price of any ticker; complete once `panels` has ended. */
     unpricedDates: (): readonly Listed[] => unpriced.toSorted(byTicker),
-    /** Available once `panels` has ended. */
     digests: () => ({ feature: digestOf(featureBlob), dataExtractor: digestOf(priceBlob) }),
     close: () => featureBlob.close(),
   };
 }
 
-/** Opens the inputs for `body`, and closes them. @throws MucastError like `openInputs`; errors of `body`. */
 export async function withInputs<T>(
   request: JobRequest,
   context: JobContext,

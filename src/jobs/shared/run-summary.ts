@@ -6,7 +6,6 @@ import { laterFigures, verdictFigures } from "../../contract/output/later-close.
 import { bandFromT, datesQuantile } from "../../contract/output/test-quantile.ts";
 import type { ScoredTicker, ScoreTables } from "./evaluate-forecasts.ts";
 
-/** The figures by which runs are compared, from the verdict of a job. */
 export function runSummary(facts: {
   readonly model: string;
   readonly choice?: Pick<Choice<unknown>, "rule" | "candidates"> | undefined;

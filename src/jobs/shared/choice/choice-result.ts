@@ -23,7 +23,6 @@ import type { PrequentialChoice } from "../../../evaluate/choice/prequential.ts"
 import { finiteOrNull } from "../../../evaluate/statistics.ts";
 import type { OrderedJson } from "../ordered-json.ts";
 
-/** A ticker that at least one candidate could fit. */
 export interface ChoiceTicker {
   /** One per candidate; undefined if it failed on the ticker. */
   readonly fitted: readonly (object | undefined)[];
@@ -95,7 +94,6 @@ export function choiceOf(
   };
 }
 
-/** What the fits of one candidate reported: the failures and warnings of its tickers and of the fit itself. */
 interface CandidateReport {
   readonly failures: readonly Failure[];
   readonly warnings: readonly Warning[];
@@ -130,7 +128,6 @@ function failedWarning({ failures }: CandidateReport, c: number, result: ChoiceR
   return [{ code: "candidate_failed", count: failed.length, message }];
 }
 
-/** Warnings about a model itself, which candidate 0 gives by ticker. */
 const MODEL_CODES: ReadonlySet<string> = new Set<Warning["code"]>([
   "not_converged",
   "constant_predictions",

@@ -36,7 +36,6 @@ import {
 
 type DatedPredictions = Pick<ScoreRows, "days" | "predicted" | "spans">;
 
-/** What the choice needs of a candidate's models of one ticker. */
 interface CandidateForecasts extends Pick<ModelledTicker, "spread" | "warnings" | "listed"> {
   readonly tested: readonly DatedPredictions[];
   readonly score: DatedPredictions;
@@ -226,14 +225,12 @@ function spreadOf(
   return fitted[used[0] ?? fitted.findIndex((_, c) => Number.isFinite(lastOf(c)))]?.spread;
 }
 
-/** A ticker that at least one candidate could fit. */
 interface CombinedTicker extends ChoiceTicker {
   readonly base: { readonly candidate: number; readonly fits: ModelledTicker };
   readonly fitted: readonly (CandidateForecasts | undefined)[];
 }
 
 interface TestedFolds {
-  /** Among the tested rows, joined. */
   readonly folds: readonly TestedFold[];
   /** The number of folds before those that are published. */
   readonly warmUpFolds: number;
