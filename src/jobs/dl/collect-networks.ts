@@ -2,17 +2,14 @@
 import { MucastError } from "../../contract/errors/errors.ts";
 import type { Day } from "../../contract/market/dates.ts";
 import { compareCodePoints } from "../../contract/market/ticker-series.ts";
-import type { OutputBlob } from "../../contract/output/output-blob.ts";
 import type { Failure } from "../../contract/problems/problem.ts";
 import type { Warning } from "../../contract/problems/warnings.ts";
 import { trainingMeans } from "../../evaluate/baselines.ts";
-import { concatenate } from "../../evaluate/forecast-rows.ts";
-import { deviation, isConstant, mean, rootMeanSquare } from "../../evaluate/statistics.ts";
+import { isConstant, mean, rootMeanSquare } from "../../evaluate/statistics.ts";
 import { datesOf } from "../../panel/as-of.ts";
-import { fitLabels, forecastReturns, type PanelRows } from "../../panel/ticker-panel.ts";
+import { fitLabels, type PanelRows } from "../../panel/ticker-panel.ts";
 import type { WindowPlan } from "../../panel/window-plan.ts";
 import type { FitOutcome } from "../plan.ts";
-import { levelOf } from "../shared/evaluate-forecasts.ts";
 import { plain } from "../shared/job-document.ts";
 import {
   chosenEarly,
@@ -23,14 +20,15 @@ import {
 } from "../shared/job-warnings.ts";
 import {
   type DateSpan,
-  type HeldOutPart,
+  forecastRows,
+  heldOutPart,
+  joinRows,
   judgedBy,
   type ModelledTicker,
   rowFacts,
   type ScoreModel,
   type ScoreRows,
 } from "../shared/modelled-ticker.ts";
-import type { OrderedJson } from "../shared/ordered-json.ts";
 import type {
   EndedNetwork,
   NetworkRecord,
@@ -71,19 +69,10 @@ export function forecastBlock(
   predicted: Readonly<Record<"validate" | "calibrate" | "score", Float64Array>>,
   by: Forecaster,
 ): BlockForecasts {
-  const { ticker, days, labelDays, y, volatility, relative } = panel;
-  const rows = windows.score;
   const labels = fitLabels(panel);
   return {
-    ticker,
-    score: {
-      days: rows.map((row) => days[row]!),
-      labels: Float64Array.from(rows, (row) => y[row]!),
-      labelDays: rows.map((row) => labelDays[row]!),
-      volatility: Float64Array.from(rows, (row) => volatility[row]!),
-      predicted: forecastReturns(panel, rows, predicted.score, by.known),
-      spans: levelOf(panel, rows, by.known),
-    },
+    ticker: panel.ticker,
+    score: forecastRows(panel, windows.score, predicted.score, by.known),
     model: {
       block: by.block,
       fitRows: labels.length,
@@ -91,7 +80,7 @@ export function forecastBlock(
       isStandIn: by.learned !== by.block,
     },
     predictions: predicted.score,
-    predictionUnit: relative?.widths[rows.at(-1)!] ?? 1,
+    predictionUnit: panel.relative?.widths[windows.score.at(-1)!] ?? 1,
     ...(by.begins ? { facts: tickerFacts(panel, windows, predicted, by) } : {}),
   };
 }
@@ -107,19 +96,12 @@ function tickerFacts(
   const { train } = windows;
   const learned = Float64Array.from(train, (row) => y[row]!);
   const learnedBy = train.length === 0 ? undefined : labelDays[train.at(-1)!]!;
-  const held = (part: "validate" | "calibrate"): HeldOutPart => {
+  const labels = fitLabels(whole);
+  const held = (part: "validate" | "calibrate") => {
     // The dates of a late ticker's rows are among the score rows of the others, so they judge no forecast.
     const rows = joins === undefined ? windows[part] : new Int32Array(0);
-    return {
-      ticker,
-      days: rows.map((row) => days[row]!),
-      labelDays: rows.map((row) => labelDays[row]!),
-      predicted: forecastReturns(panel, rows, predicted[part].subarray(0, rows.length), learnedBy),
-      spans: levelOf(panel, rows, learnedBy),
-      realised: Float64Array.from(rows, (row) => y[row]!),
-      trainingMean: trainingMeans(learned, rows.length),
-      labelDeviation: deviation(fitLabels(whole)),
-    };
+    const forecasts = forecastRows(panel, rows, predicted[part].subarray(0, rows.length), learnedBy);
+    return heldOutPart(ticker, forecasts, trainingMeans(learned, rows.length), labels);
   };
   const spanOf = (rows: Int32Array): DateSpan | undefined =>
     rows.length === 0 ? undefined : { start: days[rows[0]!]!, end: days[rows.at(-1)!]! };
@@ -127,7 +109,7 @@ function tickerFacts(
   return {
     dates: datesOf(panel),
     ...(joins === undefined ? {} : { joins }),
-    fitLabels: fitLabels(whole),
+    fitLabels: labels,
     ...judgedBy(held("validate"), held("calibrate")),
     unit: learned.length === 0 ? 0 : rootMeanSquare(learned) ** 2,
     rows: facts,
@@ -207,21 +189,11 @@ export function collectNetworks(networks: readonly EndedNetwork[], blocks: numbe
 function joinBlocks(parts: readonly Part[], hasNetworks: boolean): ModelledTicker {
   const { ticker, spread } = parts.at(-1)!;
   const facts = parts[0]!.facts!;
-  const scores = parts.map(({ score }) => score);
-  const join = (key: "labels" | "volatility" | "predicted") => concatenate(scores.map((score) => score[key]));
-  const joinDays = (key: "days" | "labelDays") => Int32Array.from(scores.flatMap((score) => [...score[key]]));
   let to = 0;
   return {
     ...facts,
     ticker,
-    score: {
-      days: joinDays("days"),
-      labelDays: joinDays("labelDays"),
-      labels: join("labels"),
-      volatility: join("volatility"),
-      predicted: join("predicted"),
-      spans: scores.flatMap(({ spans }) => spans),
-    },
+    score: joinRows(parts.map(({ score }) => score)),
     models: parts.map(({ model, score: { days } }) => {
       const from = to;
       to += days.length;
@@ -253,13 +225,11 @@ function constantWarnings(parts: readonly Part[]): Warning[] {
   return [constantWarning(ticker, { value: predictions[0]!, prediction_scale: predictionScale })];
 }
 
-type Training = NonNullable<NonNullable<OutputBlob["refits"]>["training"]>[string];
-
 /**
  * The entry of a network in the output's `refits.training`: for each block the means over its members, null without its own network.
  * @param records by block.
  */
-export function recordBlocks(records: ReadonlyMap<number, TrainingRecord>, blocks: number) {
+function recordBlocks(records: ReadonlyMap<number, TrainingRecord>, blocks: number) {
   const byBlock = Array.from({ length: blocks }, (_, b) => {
     const record = records.get(b);
     return record === undefined ? undefined : [record, ...(record.members ?? [])];
@@ -275,5 +245,5 @@ export function recordBlocks(records: ReadonlyMap<number, TrainingRecord>, block
     validation_losses: meansOf((member) => best(member).validation_loss),
     zero_validation_losses: meansOf(({ zero_validation_loss }) => zero_validation_loss),
     ...(ics.some((ic) => ic !== null && !Number.isNaN(ic)) ? { validation_ics: ics } : {}),
-  } satisfies Readonly<Record<keyof Omit<Training, "validation_ics">, OrderedJson>>;
+  };
 }

@@ -3,6 +3,7 @@ import { rmSync } from "node:fs";
 import type { ErrorCode } from "../../contract/errors/error-codes.ts";
 import { MucastError } from "../../contract/errors/errors.ts";
 import { compareCodePoints } from "../../contract/market/ticker-series.ts";
+import { readNpy } from "../../engine/npy.ts";
 import type {
   EpochProgress,
   StackProgress,
@@ -10,7 +11,6 @@ import type {
   TrainNetworkTask,
   TrainResult,
 } from "../../engine/pool/network-protocol.ts";
-import { readNpy } from "../../engine/npy.ts";
 import { sampleDeviation } from "../../evaluate/statistics.ts";
 import type { FitRun } from "../plan.ts";
 import { runEach } from "../shared/run-concurrently.ts";
@@ -27,10 +27,7 @@ export interface TrainOptions extends Pick<FitRun, "pool" | "signal" | "report" 
   readonly ensemble: number;
 }
 
-/**
- * Networks of one task. A worker that dies twice fails every network that has a member in its task, even an ensemble whose other
- * members are in another stack.
- */
+/** A worker that dies twice fails every network that has a member in its task. */
 export const MAX_STACK_SIZE = 64;
 
 export interface Network {
@@ -68,15 +65,13 @@ export async function trainNetworks(
   );
   const count = new EpochCount(networks.length, options);
   const ended = await trainAll(networks, options, count);
-  const hasFailed = ({ result, ...network }: EndedNetwork) =>
-    !isFirst(network) && result instanceof MucastError && isOfLearnedRows(result);
+  const hasFailed = (network: EndedNetwork) =>
+    !isFirst(network) && network.result instanceof MucastError && isOfLearnedRows(network.result);
   const again = ended.filter(hasFailed).flatMap(({ series: own, block, result }): Network[] => {
-    const isGood = (one: EndedNetwork) =>
-      one.series === own && one.block < block && !(one.result instanceof MucastError);
-    const last = ended.findLast(isGood);
-    return last === undefined
-      ? []
-      : [{ series: own, block, learned: last.block, error: result as MucastError }];
+    const last = ended.findLast(
+      (one) => one.series === own && one.block < block && !(one.result instanceof MucastError),
+    );
+    return last ? [{ series: own, block, learned: last.block, error: result as MucastError }] : [];
   });
   const repeated = await trainAll(again, options, count);
   options.timings.finishAll();
@@ -87,6 +82,18 @@ function isFirst({ series, block }: Network): boolean {
   return block === series.blocks[0];
 }
 
+/**
+ * Whether a network failed because of the rows that it learned from, which are the same on every machine. A network that trains but whose
+ * forecasts are not finite does not count: which network forecasts a row must not depend on later rows of its block.
+ */
+function isOfLearnedRows({ code, data }: MucastError): boolean {
+  return (
+    code === "constant_target" ||
+    code === "insufficient_history" ||
+    (code === "diverged" && data.epoch !== undefined)
+  );
+}
+
 /** @returns the networks by ascending block. @param lanes for tests. */
 export async function trainAll(
   networks: readonly Network[],
@@ -94,37 +101,35 @@ export async function trainAll(
   count: EpochCount,
   { lanes, stack }: Lanes = lanesFor(networks, options),
 ): Promise<readonly EndedNetwork[]> {
-  const { ensemble } = options;
-  // The first network of each name comes first, so that its failure is known early. Then the longest, so that no long one remains for a
-  // single worker at the end.
+  // The first network of each series, so that its failure is known early; then the longest, so that none remains for a single worker at the
+  // end.
   const trainings = networks
-    .map((network) => ({ network, seconds: network.series.seconds(network.learned) }))
+    .map((network) => ({ ...network, seconds: network.series.seconds(network.learned) }))
     .sort(
       (a, b) =>
-        Number(isFirst(b.network)) - Number(isFirst(a.network)) ||
+        Number(isFirst(b)) - Number(isFirst(a)) ||
         b.seconds - a.seconds ||
-        compareCodePoints(a.network.series.name, b.network.series.name) ||
-        a.network.block - b.network.block,
+        compareCodePoints(a.series.name, b.series.name) ||
+        a.block - b.block,
     )
-    .map(({ network }) => new Training(network, ensemble));
+    .map(({ seconds: _, ...network }) => new Training(network, options.ensemble));
   const members = trainings.flatMap((of) =>
-    Array.from({ length: ensemble }, (_, member) => ({ of, member })),
+    Array.from({ length: options.ensemble }, (_, member) => ({ of, member })),
   );
-  const waiting = cutTasks(members, stack ?? 1);
+  let next = 0;
   await runEach(options.signal, async (start, signal) => {
     const lane = async () => {
-      for (const task of waiting)
+      while (next < members.length) {
+        const task = members.slice(next, next + (stack ?? 1));
+        next += task.length;
         await trainTogether(task, stack !== undefined, { ...options, signal }, count);
+      }
     };
     for (let i = 0; i < Math.min(lanes, members.length); i++) start(lane());
   });
   return trainings
     .map(({ network, result }) => ({ ...network, result: result! }))
     .sort((a, b) => a.block - b.block);
-}
-
-function* cutTasks(members: readonly Member[], size: number): Generator<readonly Member[]> {
-  for (let from = 0; from < members.length; from += size) yield members.slice(from, from + size);
 }
 
 /** How many tasks run or wait in the pool at a time, and the members of each; without `stack`, one that is trained alone. */
@@ -141,12 +146,12 @@ function lanesFor(
   networks: readonly Network[],
   { device, slots, threads, gpus, ensemble }: TrainOptions,
 ): Lanes {
-  const isOnCpu = device === "cpu";
-  if (networks.some(({ series }) => series.joint))
-    return { lanes: isOnCpu ? Math.max(1, Math.floor(slots / threads)) : gpus };
-  if (!isOnCpu)
-    return { lanes: gpus, stack: Math.min(MAX_STACK_SIZE, Math.ceil((networks.length * ensemble) / gpus)) };
-  return { lanes: 2 * slots };
+  if (device !== "cpu") {
+    const stack = Math.min(MAX_STACK_SIZE, Math.ceil((networks.length * ensemble) / gpus));
+    return networks.some(({ series }) => series.joint) ? { lanes: gpus } : { lanes: gpus, stack };
+  }
+  const isJoint = networks.some(({ series }) => series.joint);
+  return { lanes: isJoint ? Math.max(1, Math.floor(slots / threads)) : 2 * slots };
 }
 
 /** The members of one network, on matrices that are written when the first one starts and removed when the last one ends. */
@@ -165,12 +170,20 @@ class Training {
     this.ensemble = ensemble;
   }
 
+  /** Of a member, on the matrices of all: it has its own seeds and its own file of predictions. */
   task(member: number, means: Means): TrainNetworkTask | TrainJointTask {
     const { series, learned, block } = this.network;
     this.#written ??= series.write(learned, block, means);
-    const task = memberTask(this.#written.task, series.name, member, this.ensemble);
-    for (const { ref } of [task.ends, task.labels, task.predictions]) this.#files.add(ref);
-    return task;
+    const { task: first } = this.#written;
+    const ref = first.predictions.ref.replace(/(?=\.npy$)/, this.ensemble === 1 ? "" : `-${member}`);
+    for (const file of [first.ends.ref, first.labels.ref, ref]) this.#files.add(file);
+    return { ...first, label: this.nameOf(member), member, predictions: { ref } };
+  }
+
+  /** What messages call a member; a single network goes by its own name. */
+  nameOf(member: number): string {
+    const { name } = this.network.series;
+    return this.ensemble === 1 ? name : `${name} member ${member}`;
   }
 
   /** @throws MucastError if predictions cannot be read; that of a joint network without which there is none. */
@@ -178,10 +191,9 @@ class Training {
     if (result instanceof MucastError && this.network.series.joint && isFirst(this.network)) throw result;
     this.#results[member] = result;
     if (++this.#ended < this.ensemble) return;
-    const error = this.#results.find((one) => one instanceof MucastError);
     const results = this.#results as TrainResult[];
-    this.result = error ?? {
-      tickers: meanForecasts(this.#written!, results),
+    this.result = this.#results.find((one) => one instanceof MucastError) ?? {
+      tickers: averageForecasts(this.#written!, results),
       lost: this.#written!.lost,
       record: recordTraining(results),
     };
@@ -244,14 +256,26 @@ async function trainStack(
   const answer = await pool
     .run({ task: "train_stack", networks, device }, { signal, onProgress })
     .catch(networkError);
+  if (answer instanceof MucastError) return stack.map(() => answer);
   return stack.map(({ of, member }, i) => {
-    const result = answer instanceof MucastError ? answer : answer.results[i]!;
+    const result = answer.results[i]!;
     if (!("code" in result)) return result;
-    const name = memberName(of.network.series.name, member, of.ensemble);
-    return new MucastError(result.code as ErrorCode, `${name}: ${result.message}`, result.data);
+    return new MucastError(result.code as ErrorCode, `${of.nameOf(member)}: ${result.message}`, result.data);
   });
 }
 
+/** Codes of errors that affect one network and not the job; a joint network's own may still be the job's. */
+const NETWORK_CODES: ReadonlySet<string> = new Set<ErrorCode>([
+  ...(["fit_failed", "engine_crashed", "diverged"] as const),
+  ...(["constant_target", "insufficient_history"] as const),
+]);
+
+function networkError(error: unknown): MucastError {
+  if (error instanceof MucastError && NETWORK_CODES.has(error.code)) return error;
+  throw error;
+}
+
+/** Reports how many epochs of all networks are done. An epoch that a second attempt repeats counts once. */
 export class EpochCount {
   readonly #options: Pick<TrainOptions, "epochs" | "ensemble" | "report">;
   readonly #total: number;
@@ -266,13 +290,13 @@ export class EpochCount {
   /** A member of a network has finished an epoch. An epoch of a later block is counted, but its losses are not reported. */
   epoch(network: Network, member: number, { epoch, train_loss, validation_loss }: EpochProgress): void {
     const more = this.#advance(network, member, epoch);
-    if (network.block === 0) {
-      const place = this.#options.ensemble === 1 ? {} : { member };
-      this.#progress({ ticker: network.series.name, ...place, epoch, train_loss, validation_loss });
-    } else if (more > 0) this.#progress();
+    const { name: ticker } = network.series;
+    const place = this.#options.ensemble === 1 ? { ticker } : { ticker, member };
+    if (network.block === 0) this.#progress({ ...place, epoch, train_loss, validation_loss });
+    else if (more > 0) this.#progress();
   }
 
-  /** A member is done or has failed. Epochs that early stopping saved count as done; reports them if there are any. */
+  /** A member is done or has failed. Epochs that early stopping saved count as done. */
   finish(network: Network, member: number): void {
     if (this.#advance(network, member, this.#options.epochs) > 0) this.#progress();
   }
@@ -293,29 +317,6 @@ export class EpochCount {
   }
 }
 
-/** Codes of errors that affect one network and not the job; a joint network's own may still be the job's. */
-const NETWORK_CODES: ReadonlySet<ErrorCode> = new Set<ErrorCode>([
-  ...(["fit_failed", "engine_crashed", "diverged"] as const),
-  ...(["constant_target", "insufficient_history"] as const),
-]);
-
-function networkError(error: unknown): MucastError {
-  if (error instanceof MucastError && NETWORK_CODES.has(error.code)) return error;
-  throw error;
-}
-
-/**
- * Whether a network failed because of the rows that it learned from, which are the same on every machine. A network that trains but whose
- * forecasts are not finite does not count: which network forecasts a row must not depend on later rows of its block.
- */
-function isOfLearnedRows({ code, data }: MucastError): boolean {
-  return (
-    code === "constant_target" ||
-    code === "insufficient_history" ||
-    (code === "diverged" && data.epoch !== undefined)
-  );
-}
-
 export type NetworkRecord = Omit<TrainResult, "predictions" | "seconds">;
 
 /** How a network was trained: member 0's record, with the records of its ensemble's other members, from 1. */
@@ -330,33 +331,8 @@ export interface TrainedBlock extends BlockForecasts {
   readonly predictionScale: number | undefined;
 }
 
-/** What messages call a member; a single network goes by its own name. */
-export function memberName(name: string, member: number, ensemble: number): string {
-  return ensemble === 1 ? name : `${name} member ${member}`;
-}
-
-/**
- * The task of a member, on the matrices of member 0's task. It has its own seeds and its own file of predictions.
- * @param first the task of member 0, which is also the task of a single network.
- * @param name of the network; the label starts with it.
- */
-export function memberTask<T extends TrainNetworkTask | TrainJointTask>(
-  first: T,
-  name: string,
-  member: number,
-  ensemble: number,
-): T {
-  if (ensemble === 1) return first;
-  const predictions = { ref: first.predictions.ref.replace(/(?=\.npy$)/, `-${member}`) };
-  return { ...first, label: memberName(name, member, ensemble), member, predictions };
-}
-
-/**
- * Reads the predictions of all members and averages them, one member's in memory at a time: summed in their order, then divided once.
- * NaN if a ticker has no window. For an ensemble, `spread` is the deviation of the members at each ticker's last score row.
- * @param results of members 0, 1, ...
- */
-export function meanForecasts(network: WrittenNetwork, results: readonly TrainResult[]): TrainedBlock[] {
+/** The mean of the members' predictions, one member's in memory at a time: summed in their order, then divided once. */
+function averageForecasts(network: WrittenNetwork, results: readonly TrainResult[]): TrainedBlock[] {
   const [first, ...further] = results as [TrainResult, ...TrainResult[]];
   const whole = readNpy(first.predictions);
   const last = network.latest.map((at) => [whole[at]!]);
@@ -366,17 +342,19 @@ export function meanForecasts(network: WrittenNetwork, results: readonly TrainRe
     for (const [j, at] of network.latest.entries()) last[j]!.push(own[at]!);
   }
   if (further.length > 0) for (let i = 0; i < whole.length; i++) whole[i]! /= results.length;
-  const isCommon = results.every(({ prediction_scale }) => prediction_scale === first.prediction_scale);
-  return network.collect(whole).map((ticker, j) => ({
-    ...ticker,
-    predictionScale: isCommon ? first.prediction_scale : undefined,
-    ...(further.length === 0
-      ? {}
-      : { spread: ticker.predictionUnit * sampleDeviation(Float64Array.from(last[j]!)) }),
-  }));
+  const { prediction_scale: scale } = first;
+  const isCommon = further.every(({ prediction_scale }) => prediction_scale === scale);
+  return network.collect(whole).map((ticker, j) => {
+    const spread = ticker.predictionUnit * sampleDeviation(Float64Array.from(last[j]!));
+    return {
+      ...ticker,
+      predictionScale: isCommon ? scale : undefined,
+      ...(further.length === 0 ? {} : { spread }),
+    };
+  });
 }
 
-export function recordTraining(results: readonly TrainResult[]): TrainingRecord {
+function recordTraining(results: readonly TrainResult[]): TrainingRecord {
   const [first, ...members] = results.map(
     ({ epochs, best_epoch, zero_validation_loss, parameters, prediction_scale }): NetworkRecord => ({
       ...{ epochs, best_epoch, zero_validation_loss, parameters },

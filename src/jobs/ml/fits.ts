@@ -8,15 +8,17 @@ import type { RunOptions } from "../../engine/pool/pool.ts";
 import type { Diagnosis, FitPredictResult, FitPredictTask } from "../../engine/pool/protocol.ts";
 import { outOfFoldMeans } from "../../evaluate/baselines.ts";
 import { concatenate } from "../../evaluate/forecast-rows.ts";
-import { deviation, mean, rootMeanSquare, sampleDeviation } from "../../evaluate/statistics.ts";
+import { mean, rootMeanSquare, sampleDeviation } from "../../evaluate/statistics.ts";
 import { datesOf } from "../../panel/as-of.ts";
 import type { Fold } from "../../panel/folds.ts";
 import type { RefitBlock } from "../../panel/refit-blocks.ts";
 import { fitLabels, forecastReturns, type PanelRows } from "../../panel/ticker-panel.ts";
-import { levelOf } from "../shared/evaluate-forecasts.ts";
 import { constantWarning, failedRefits } from "../shared/job-warnings.ts";
 import {
+  forecastRows,
+  heldOutPart,
   type Importance,
+  joinRows,
   type ModelledTicker,
   rowFacts,
   type ScoreModel,
@@ -268,22 +270,13 @@ export function forecastTicker(
   blocks: readonly RefitBlock[],
   about: Pick<ModelledTicker, "warnings" | "listed" | "importances" | "lastImportances">,
 ): ModelledTicker {
-  const { ticker, fit, score, days, labelDays, y, volatility, joins } = panel;
+  const { ticker, fit, score, days, y, joins } = panel;
   const labels = fitLabels(panel);
   const parts = folds.map(({ testStart, testEnd }) => fit.subarray(testStart, testEnd));
-  const rows = Int32Array.from(parts.flatMap((part) => [...part]));
-  const outOfFold = (predictedIn: (fold: number) => Float64Array) =>
-    concatenate(folds.map(({ from }, f) => forecastReturns(panel, parts[f]!, predictedIn(f), from)));
-  const heldOut = {
-    ticker,
-    days: rows.map((row) => days[row]!),
-    labelDays: rows.map((row) => labelDays[row]!),
-    predicted: outOfFold((f) => tested[f]!.predicted),
-    spans: folds.flatMap(({ from }, f) => levelOf(panel, parts[f]!, from)),
-    realised: Float64Array.from(rows, (row) => y[row]!),
-    trainingMean: outOfFoldMeans(labels, folds),
-    labelDeviation: deviation(labels),
-  };
+  const outOfFold = joinRows(
+    folds.map(({ from }, f) => forecastRows(panel, parts[f]!, tested[f]!.predicted, from)),
+  );
+  const heldOut = heldOutPart(ticker, outOfFold, outOfFoldMeans(labels, folds), labels);
   let at = 0;
   const models = scored.map(({ block, train, predicted, error }): ScoreModel => {
     const from = at;
@@ -292,10 +285,14 @@ export function forecastTicker(
     const labelMean = learned.length === 0 ? 0 : mean(learned);
     return { block, from, to: at, fitRows: learned.length, labelMean, isStandIn: error !== undefined };
   });
-  const rowsOf = (model: number) => score.subarray(models[model]!.from, models[model]!.to);
-  const knownTo = ({ model }: BlockPredictions) => blocks[model]!.known;
+  const scores = scored.map((own, m) => {
+    const { from, to } = models[m]!;
+    return forecastRows(panel, score.subarray(from, to), own.predicted, blocks[own.model]!.known);
+  });
   const [first] = folds;
-  const permuted = tested[0]?.permuted.map((_, g) => outOfFold((f) => tested[f]!.permuted[g]!)) ?? [];
+  const permuted = tested[0]?.permuted.map((_, g) =>
+    concatenate(folds.map(({ from }, f) => forecastReturns(panel, parts[f]!, tested[f]!.permuted[g]!, from))),
+  );
   return {
     ...about,
     ticker,
@@ -303,19 +300,10 @@ export function forecastTicker(
     ...(joins === undefined ? {} : { joins }),
     fitDays: fit.map((row) => days[row]!),
     fitLabels: labels,
-    score: {
-      days: score.map((row) => days[row]!),
-      labels: Float64Array.from(score, (row) => y[row]!),
-      labelDays: score.map((row) => labelDays[row]!),
-      volatility: Float64Array.from(score, (row) => volatility[row]!),
-      predicted: concatenate(
-        scored.map((own, m) => forecastReturns(panel, rowsOf(m), own.predicted, knownTo(own))),
-      ),
-      spans: scored.flatMap((own, m) => levelOf(panel, rowsOf(m), knownTo(own))),
-    },
+    score: joinRows(scores),
     ...{ folds, heldOut, residuals: heldOut, tested: [heldOut], models },
     unit: first ? rootMeanSquare(labels.subarray(first.trainStart, first.trainEnd)) ** 2 : 0,
-    ...(permuted.length === 0 ? {} : { permuted }),
+    ...(permuted?.length ? { permuted } : {}),
     rows: rowFacts(panel),
   };
 }

@@ -27,7 +27,6 @@ import { laterSentence } from "../../evaluate/verdict/later-sentence.ts";
 import { type JudgedSet, verdictOf } from "../../evaluate/verdict/verdict.ts";
 import { muRow } from "../../panel/as-of.ts";
 import { ONE_BLOCK, type RefitBlock } from "../../panel/refit-blocks.ts";
-import { levelKnownAt, type PanelRows } from "../../panel/ticker-panel.ts";
 import type { ModelledTicker, ScoreRows } from "./modelled-ticker.ts";
 import { negativeSlope, verdictWarnings } from "./job-warnings.ts";
 
@@ -46,16 +45,6 @@ export type ScoreTables = ReturnType<typeof scoreTables>;
 export type Exposures = ReadonlyMap<string, TickerExposures>;
 
 export type Evaluation = ReturnType<typeof evaluateForecasts>;
-
-/** The level of the forecasts of these rows of a panel, which one model made; none without target `relative`. @param known as in `forecastReturns`. */
-export function levelOf(
-  panel: Pick<PanelRows, "relative" | "days">,
-  [first]: Int32Array,
-  known: Day | undefined,
-): Levels {
-  if (panel.relative === undefined || first === undefined) return [];
-  return [{ from: panel.days[first]!, level: levelKnownAt(panel, known) }];
-}
 
 /**
  * Intervals, metrics, baselines, shrinkage and the verdict of the forecasts of all tickers.

@@ -1,11 +1,12 @@
 import type { Day } from "../../contract/market/dates.ts";
 import type { Warning } from "../../contract/problems/warnings.ts";
-import type { HeldOutRows } from "../../evaluate/forecast-rows.ts";
+import { concatenate, type HeldOutRows } from "../../evaluate/forecast-rows.ts";
 import type { Levels } from "../../evaluate/levels.ts";
+import { deviation } from "../../evaluate/statistics.ts";
 import type { PanelDates } from "../../panel/as-of.ts";
 import type { Fold } from "../../panel/folds.ts";
 import { fitSpans, latestSpan, medianSpan, pooledSpans } from "../../panel/labels.ts";
-import type { PanelRows } from "../../panel/ticker-panel.ts";
+import { forecastReturns, levelKnownAt, type PanelRows } from "../../panel/ticker-panel.ts";
 import type { Listed } from "./job-warnings.ts";
 
 export interface ScoreRows extends Pick<HeldOutRows, "days" | "labelDays" | "predicted"> {
@@ -111,4 +112,49 @@ export function rowFacts(panel: PanelRows) {
 export function judgedBy(validation: HeldOutPart, calibration: HeldOutPart) {
   const heldOut = calibration.days.length > 0 ? calibration : validation;
   return { tested: [validation, calibration], heldOut, residuals: calibration };
+}
+
+/** Rows of a panel with the forecasts of one model. @param known the model learned from the labels known at this close; all without it. */
+export function forecastRows(
+  panel: PanelRows,
+  rows: Int32Array,
+  predictions: Float64Array,
+  known: Day | undefined,
+): ScoreRows {
+  const { days, labelDays, y, volatility, relative } = panel;
+  const [first] = rows;
+  return {
+    days: rows.map((row) => days[row]!),
+    labelDays: rows.map((row) => labelDays[row]!),
+    labels: Float64Array.from(rows, (row) => y[row]!),
+    volatility: Float64Array.from(rows, (row) => volatility[row]!),
+    predicted: forecastReturns(panel, rows, predictions, known),
+    spans:
+      relative === undefined || first === undefined
+        ? []
+        : [{ from: days[first]!, level: levelKnownAt(panel, known) }],
+  };
+}
+
+export function joinRows(parts: readonly ScoreRows[]): ScoreRows {
+  const join = (key: "labels" | "volatility" | "predicted") => concatenate(parts.map((part) => part[key]));
+  const joinDays = (key: "days" | "labelDays") => Int32Array.from(parts.flatMap((part) => [...part[key]]));
+  return {
+    days: joinDays("days"),
+    labelDays: joinDays("labelDays"),
+    labels: join("labels"),
+    volatility: join("volatility"),
+    predicted: join("predicted"),
+    spans: parts.flatMap(({ spans }) => spans),
+  };
+}
+
+/** @param labels of all fit rows of the ticker. */
+export function heldOutPart(
+  ticker: string,
+  { labels: realised, volatility: _, ...rows }: ScoreRows,
+  trainingMean: Float64Array,
+  labels: Float64Array,
+): HeldOutPart {
+  return { ticker, ...rows, realised, trainingMean, labelDeviation: deviation(labels) };
 }
