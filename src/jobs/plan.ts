@@ -18,10 +18,9 @@ import type { PanelRows, TickerPanel } from "../panel/ticker-panel.ts";
 import type { ChoiceResult } from "./shared/choice/choice-result.ts";
 import type { CandidateFits } from "./shared/choice/combine-candidates.ts";
 import type { JobContext } from "./shared/job.ts";
-import type { PooledFit } from "./shared/job-document.ts";
 import type { PooledPreview, TickerPreview } from "./shared/job-preview.ts";
 import type { Listed } from "./shared/job-warnings.ts";
-import type { ModelledTicker } from "./shared/modelled-ticker.ts";
+import type { Importance, ModelledTicker } from "./shared/modelled-ticker.ts";
 import type { OrderedJson } from "./shared/ordered-json.ts";
 import type { FitPanel } from "./shared/panels.ts";
 import type { FitTimings } from "./shared/timings.ts";
@@ -118,7 +117,8 @@ export interface FitOutcome {
   readonly listed: readonly Listed[];
   /** For a regressor or network of all tickers, by block: the number of rows that it learned from. */
   readonly blockRows?: readonly number[];
-  readonly pooled?: PooledFit;
+  readonly pooled?: OrderedJson;
+  readonly lastImportances?: readonly Importance[];
   /** How the first network of each name was trained, and the networks of each block. */
   readonly training?: OrderedJson;
   readonly blockTraining?: OrderedJson;

@@ -1,7 +1,7 @@
 import { seededRandom } from "../../test/twins/random.ts";
 import { parseDlSettings } from "../contract/config/dl-settings.ts";
 import { type MlCandidates, type MlSettings, parseMlSettings } from "../contract/config/ml-settings.ts";
-import { type Day, parseDay } from "../contract/market/dates.ts";
+import { type Day, formatDay, parseDay } from "../contract/market/dates.ts";
 import { compareCodePoints } from "../contract/market/ticker-series.ts";
 import type { OutputBlob } from "../contract/output/output-blob.ts";
 import type { Warning } from "../contract/problems/warnings.ts";
@@ -283,7 +283,10 @@ function trainedTicker(row: TickerRows, fit: number, hasIntervals: boolean): Mod
     spans: [],
   });
   const residuals = part(calibrate, fit);
-  const span = (from: number, to: number) => ({ start: row.days[from]!, end: row.days[to - 1]! });
+  const span = (from: number, to: number) => ({
+    start: formatDay(row.days[from]!),
+    end: formatDay(row.days[to - 1]!),
+  });
   return {
     ...tickerFacts(row, fit),
     fitLabels: row.labels.subarray(0, fit),
@@ -294,7 +297,7 @@ function trainedTicker(row: TickerRows, fit: number, hasIntervals: boolean): Mod
     splits: {
       train: span(0, validate),
       validate: span(validate, calibrate),
-      calibrate: hasIntervals ? span(calibrate, fit) : undefined,
+      calibrate: hasIntervals ? span(calibrate, fit) : null,
     },
   };
 }

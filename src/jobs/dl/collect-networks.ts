@@ -1,6 +1,6 @@
 /** The forecasts of a ticker by one network, and those of all blocks together. */
 import { MucastError } from "../../contract/errors/errors.ts";
-import type { Day } from "../../contract/market/dates.ts";
+import { type Day, formatDay } from "../../contract/market/dates.ts";
 import { compareCodePoints } from "../../contract/market/ticker-series.ts";
 import type { Failure } from "../../contract/problems/problem.ts";
 import type { Warning } from "../../contract/problems/warnings.ts";
@@ -19,7 +19,6 @@ import {
   listedOfRows,
 } from "../shared/job-warnings.ts";
 import {
-  type DateSpan,
   forecastRows,
   heldOutPart,
   joinRows,
@@ -103,8 +102,8 @@ function tickerFacts(
     const forecasts = forecastRows(panel, rows, predicted[part].subarray(0, rows.length), learnedBy);
     return heldOutPart(ticker, forecasts, trainingMeans(learned, rows.length), labels);
   };
-  const spanOf = (rows: Int32Array): DateSpan | undefined =>
-    rows.length === 0 ? undefined : { start: days[rows[0]!]!, end: days[rows.at(-1)!]! };
+  const spanOf = (rows: Int32Array) =>
+    rows.length === 0 ? null : { start: formatDay(days[rows[0]!]!), end: formatDay(days[rows.at(-1)!]!) };
   const facts = rowFacts(whole);
   return {
     dates: datesOf(panel),

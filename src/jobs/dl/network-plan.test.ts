@@ -122,11 +122,10 @@ test("the validation and the calibration part of a ticker's predictions keep the
   assert.deepEqual([...validation.trainingMean], new Array(15).fill(learned), "of the labels that trained");
   assert.deepEqual([[...calibration.days], [...calibration.predicted]], [range(88, 103), misses]);
   assert.equal(heldOut, calibration);
-  // The date of a row here is its number.
   assert.deepEqual(splits, {
-    train: { start: 3, end: 72 },
-    validate: { start: 73, end: 87 },
-    calibrate: { start: 88, end: 102 },
+    train: { start: "1970-01-04", end: "1970-03-14" },
+    validate: { start: "1970-03-15", end: "1970-03-29" },
+    calibrate: { start: "1970-03-30", end: "1970-04-13" },
   });
   assert.deepEqual([[...score.days], [...score.predicted]], [range(103, 106), [1, 2, 3]]);
   assert.deepEqual([...score.labels], [0.103, 0.104, Number.NaN]);

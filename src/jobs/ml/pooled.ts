@@ -12,6 +12,7 @@ import { type PooledMember, type PooledPlan, planPooled } from "../../panel/pool
 import { firstBlock, type RefitBlock } from "../../panel/refit-blocks.ts";
 import { fitLabels } from "../../panel/ticker-panel.ts";
 import type { FitOutcome, FitPlan, FitRun } from "../plan.ts";
+import { plain } from "../shared/job-document.ts";
 import { type Listed, lateTicker, listedOfRows } from "../shared/job-warnings.ts";
 import { type ModelledTicker, rowFacts } from "../shared/modelled-ticker.ts";
 import type { FitPanel } from "../shared/panels.ts";
@@ -190,17 +191,19 @@ async function fitPooled(fits: PooledFits, settings: MlSettings, run: FitRun): P
   timings.finishAll();
   for (const { ref } of [x, y, ...(shuffle ? [shuffle.permutation.strata] : [])]) removeArray(ref);
   if (results instanceof MucastError) throw results;
+  const { importances, lastImportances } = importancesOf(results.blocks, union.names);
   const tickers = plan.members.map((member) => forecastMember(member, fits, results, settings));
   return {
     tickers,
     failures: [],
     pooled: {
-      fitRows: plan.fitRows,
+      fit_rows: plan.fitRows,
       features: union.names.length,
-      labelMean: labelMean(plan),
-      foldRows: fits.folds.map(({ train }) => countRows(train)),
-      ...importancesOf(results.blocks, union.names),
+      label_mean: labelMean(plan),
+      fold_rows: fits.folds.map(({ train }) => countRows(train)),
+      ...(importances && { importances: plain(importances) }),
     },
+    ...(lastImportances && { lastImportances }),
     blockRows: results.blocks.map(({ train }) => countRows(train)),
     ...(shuffle && { importance: importanceOf(tickers, groups, shuffle.form) }),
     listed: listedOfPool(fits),

@@ -86,7 +86,11 @@ const TICKER: ModelledTicker = {
     latestSpan: 1,
     warmUp: { rows: 0, feature: undefined },
   },
-  splits: { train: { start: 1, end: 50 }, validate: { start: 51, end: 96 }, calibrate: undefined },
+  splits: {
+    train: { start: "1970-01-02", end: "1970-02-20" },
+    validate: { start: "1970-02-21", end: "1970-04-07" },
+    calibrate: null,
+  },
   warnings: [],
   listed: [],
 };
@@ -122,11 +126,7 @@ test("forecasts are listed with their training, and no table is out of fold", ()
   assert.deepEqual(output.mu, { "10": 0.3 });
   assert.deepEqual(output.training, { "10": record });
   assert.deepEqual([output.mu_dates, output.window.median_spacing_days], [{ "10": "1970-04-11" }, 1]);
-  const splits = {
-    train: { start: "1970-01-02", end: "1970-02-20" },
-    validate: { start: "1970-02-21", end: "1970-04-07" },
-    calibrate: null,
-  };
+  const { splits } = TICKER;
   const fits = output.fits!;
   assert.ok(Math.abs(fits["10"]!.label_deviation! - 0.1) < 1e-15);
   assert.deepEqual(fits, {

@@ -13,19 +13,8 @@ import type { ResolvedWindow } from "../../panel/window.ts";
 import type { FitOutcome } from "../plan.ts";
 import { choiceOf } from "./choice/choice-result.ts";
 import type { Evaluation, ScoredTicker } from "./evaluate-forecasts.ts";
-import { type DateSpan, type Importance, type ModelledTicker, medianSpacing } from "./modelled-ticker.ts";
+import { type Importance, type ModelledTicker, medianSpacing } from "./modelled-ticker.ts";
 import type { OrderedJson } from "./ordered-json.ts";
-
-export interface PooledFit {
-  readonly fitRows: number;
-  readonly features: number;
-  /** Mean label over the fit rows of all tickers, log-return. */
-  readonly labelMean: number;
-  readonly foldRows: readonly number[];
-  readonly importances?: readonly Importance[];
-  /** Importances of the last fit, with their deviations over the fits of all blocks. */
-  readonly lastImportances?: readonly Importance[];
-}
 
 interface DocumentParts {
   readonly operation: Operation;
@@ -71,7 +60,7 @@ export function jobDocument(parts: DocumentParts): OrderedJson {
     warnings: plain(safe),
     failures: plain(fits.failures),
     ...(tags?.length ? { tags } : {}),
-    ...(pooled && { pooled: pooledOf(pooled) }),
+    ...(pooled && { pooled }),
     ...(choice && { choice: choiceOf(choice, parts.candidates ?? []) }),
     ...(importance && { permutation_importance: importance }),
     forecasts: byTicker(tickers, ({ score }) => score.ticker, forecastOf),
@@ -103,11 +92,8 @@ function muOf(tickers: readonly ScoredTicker[]) {
   const current = tickers.filter(({ mu }) => mu !== undefined);
   const byTicker = <T>(value: (ticker: ScoredTicker) => T | undefined) =>
     new Map(
-      current.flatMap((own) => {
-        const found = value(own);
-        return found === undefined ? [] : [[own.score.ticker, found] as const];
-      }),
-    );
+      current.map((own) => [own.score.ticker, value(own)] as const).filter(([, one]) => one !== undefined),
+    ) as Map<string, T>;
   const models = byTicker(({ model }) => model?.at(-1));
   const spreads = byTicker(({ spread }) => spread);
   return {
@@ -144,16 +130,6 @@ function metricsOf({ evaluation, intervals, shrinkage: choice }: DocumentParts):
   };
 }
 
-function pooledOf({ fitRows, features, labelMean, foldRows, importances }: PooledFit): OrderedJson {
-  return {
-    fit_rows: fitRows,
-    features,
-    label_mean: labelMean,
-    fold_rows: foldRows,
-    ...importancesOf(importances?.map(({ feature, importance }) => ({ feature, importance }))),
-  };
-}
-
 function importancesOf(importances: readonly Importance[] | undefined) {
   return importances === undefined ? {} : { importances: plain(importances) };
 }
@@ -172,21 +148,13 @@ function forecastOf({ score, bounds, model }: ScoredTicker): OrderedJson {
 }
 
 function fitOf({ rows, fitLabels, importances, splits }: ModelledTicker): OrderedJson {
-  const span = (dates: DateSpan | undefined) =>
-    dates === undefined ? null : { start: formatDay(dates.start), end: formatDay(dates.end) };
   return {
     fit_rows: rows.fitRows,
     features: rows.features,
     label_mean: mean(fitLabels),
     label_deviation: deviation(fitLabels),
     ...importancesOf(importances),
-    ...(splits && {
-      splits: {
-        train: span(splits.train),
-        validate: span(splits.validate),
-        calibrate: span(splits.calibrate),
-      },
-    }),
+    ...(splits && { splits: plain(splits) }),
   };
 }
 
@@ -218,7 +186,7 @@ function crossValidationOf({ folds, fitDays, fitLabels, heldOut }: ModelledTicke
 }
 
 function refitsOf(
-  { tickers, pooled, blockRows = [], blockTraining }: DocumentParts["fits"],
+  { tickers, lastImportances, blockRows = [], blockTraining }: DocumentParts["fits"],
   blocks: Evaluation["blocks"],
   shrinkage: ShrinkageChoice,
 ): OrderedJson {
@@ -237,7 +205,7 @@ function refitsOf(
       ...{ dates: across.dates, ic_mean: across.ic_mean, rank_ic_mean: across.rank_ic_mean },
     })),
     by_ticker: new Map(tickers.map((own) => [own.ticker, () => tickerRefitsOf(own, blocks, shrinkage)])),
-    ...importancesOf(pooled?.lastImportances),
+    ...importancesOf(lastImportances),
     ...(blockTraining && { training: blockTraining }),
   };
 }

@@ -68,7 +68,7 @@ export interface ModelledTicker {
   /** Importances of the last fit, with their deviations over the fits of all blocks. */
   readonly lastImportances?: readonly Importance[];
   /** run_dl_job. */
-  readonly splits?: Splits;
+  readonly splits?: Readonly<Record<"train" | "validate" | "calibrate", DateSpan | null>>;
 }
 
 /** The weight of a feature in a model, by its library's own measure. */
@@ -79,11 +79,10 @@ export interface Importance {
   readonly spread?: number;
 }
 
-export type Splits = Readonly<Record<"train" | "validate" | "calibrate", DateSpan | undefined>>;
-
-export interface DateSpan {
-  readonly start: Day;
-  readonly end: Day;
+/** The first and the last date of the windows of a part. */
+interface DateSpan {
+  readonly start: string;
+  readonly end: string;
 }
 
 /** The median number of calendar days from the fit rows of all tickers to their next prices; null without a ticker. */

@@ -2,9 +2,11 @@ import { basename } from "node:path";
 import { isRemoteUrl } from "../../blob/location.ts";
 import { type Blob, openBlob } from "../../blob/open-blob.ts";
 import { MucastError } from "../../contract/errors/errors.ts";
-import type { Day } from "../../contract/market/dates.ts";
+import { invalidRequest } from "../../contract/errors/faults.ts";
+import { type Day, formatDay } from "../../contract/market/dates.ts";
 import {
   compareCodePoints,
+  type RequestedWindow,
   type TickerExposures,
   type TickerFeatures,
   type TickerPrices,
@@ -21,7 +23,6 @@ import { nonpositivePrices } from "../../panel/rows.ts";
 import { buildTickerPanel, type TickerInput, type TickerPanel } from "../../panel/ticker-panel.ts";
 import { type ResolvedWindow, resolveWindow } from "../../panel/window.ts";
 import type { JobContext, JobRequest } from "./job.ts";
-import { jobWindow } from "./job-window.ts";
 import { type Listed, unpricedDates } from "./job-warnings.ts";
 import { now } from "./timings.ts";
 
@@ -209,4 +210,39 @@ export function unpairedTickers(
         ? { code: "no_features", ticker, message: `${ticker} is in the data-extraction blob only.` }
         : { code: "no_prices", ticker, message: `${ticker} is in the feature blob only.` },
     );
+}
+
+/** The bounds of a window, by their name in a payload and in errors about a blob. */
+const BOUNDS = [
+  ["start", "start", "start"],
+  ["end", "end", "end"],
+  ["learningEnd", "learning_end", "Learning_end"],
+] as const;
+
+/**
+ * The window of a blob, with the bounds that the request adds.
+ * @param source the blob's name, for errors.
+ * @throws MucastError invalid_request with every bound that differs from the blob's own.
+ */
+export function jobWindow(
+  own: RequestedWindow,
+  requested: RequestedWindow | undefined,
+  source: string,
+): RequestedWindow {
+  const faults = BOUNDS.flatMap(([bound, member, name]) => {
+    const [asked, found] = [requested?.[bound], own[bound]];
+    if (asked === undefined || found === undefined || asked === found) return [];
+    const message = `is ${formatDay(asked)}, but ${name} in ${source} is ${formatDay(found)}`;
+    return [{ path: member, message }];
+  });
+  if (faults.length > 0) throw invalidRequest(faults);
+  return { ...own, ...requested };
+}
+
+export function recordedBounds(requested: RequestedWindow) {
+  const bounds = BOUNDS.map(([bound, member]) => {
+    const day = requested[bound];
+    return [member, day === undefined ? null : formatDay(day)] as const;
+  });
+  return Object.fromEntries(bounds);
 }
