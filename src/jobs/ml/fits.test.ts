@@ -62,6 +62,14 @@ test("the first error in time order of any other fit is the result, and one of t
   assert.equal((error as MucastError).message, "training 6");
   const crashed = await runFits(FITS, 1, signal, fakeEngine({ 14: "engine_crashed" }));
   assert.equal((crashed as MucastError).code, "engine_crashed");
+  // It trains, but its rows cannot be predicted.
+  const unpredicted: RunTask = async (fits, ...more) => {
+    const done = await fakeEngine({})(fits, ...more);
+    if (fits.some(({ predict: [from, to] }) => from <= 57 && 57 < to))
+      throw new MucastError("fit_failed", "predicting 57");
+    return done;
+  };
+  assert.equal(((await runFits(FITS, 1, signal, unpredicted)) as MucastError).message, "predicting 57");
   const full = runFits(FITS, 1, signal, fakeEngine({ 6: "fit_failed", 15: "output_failed" }));
   await assert.rejects(full, { code: "output_failed" });
 });

@@ -88,7 +88,7 @@ export async function runFits(
 ): Promise<MucastError | FitResults> {
   const base = cutFits([...folds, first], size);
   const refits = cutFits(later, size);
-  const run = (fits: readonly PlannedFit[], signal = outer) => runTask(fits, signal).catch(returnTaskError);
+  const run = (fits: readonly (PlannedFit & Partial<BlockFit>)[], signal = outer) => runTask(fits, signal).catch(returnTaskError);
   const results = await runEach<MucastError | readonly FitPredictions[]>(outer, async (start, signal) => {
     for (const fits of [...base, ...refits].toReversed()) start(run(fits, signal));
   });
@@ -106,10 +106,14 @@ export async function runFits(
       else if (!(own instanceof MucastError)) own = [own[j]!];
       if (own instanceof MucastError) {
         if (own.code === "engine_crashed") return own;
-        const { model, train } = blocks.at(-1)!;
-        const again = await run([{ ...fit, train }]);
+        // If it can be trained, its rows cannot be predicted: the model of a forecast would depend on later rows of its block.
+        const { predict } = fit;
+        const trained = await run([{ block, train, predict: [predict[0], predict[0]] }]);
+        if (!(trained instanceof MucastError)) return own;
+        const { model, train: learned } = blocks.at(-1)!;
+        const again = await run([{ ...fit, train: learned }]);
         if (again instanceof MucastError) return again;
-        blocks.push({ ...again[0]!, block, model, train, error: own });
+        blocks.push({ ...again[0]!, block, model, train: learned, error: own });
       } else blocks.push({ ...own[0]!, block, model: block, train });
     }
   }
