@@ -88,7 +88,8 @@ export async function runFits(
 ): Promise<MucastError | FitResults> {
   const base = cutFits([...folds, first], size);
   const refits = cutFits(later, size);
-  const run = (fits: readonly (PlannedFit & Partial<BlockFit>)[], signal = outer) => runTask(fits, signal).catch(returnTaskError);
+  const run = (fits: readonly (PlannedFit & Partial<BlockFit>)[], signal = outer) =>
+    runTask(fits, signal).catch(returnTaskError);
   const results = await runEach<MucastError | readonly FitPredictions[]>(outer, async (start, signal) => {
     for (const fits of [...base, ...refits].toReversed()) start(run(fits, signal));
   });
