@@ -7,10 +7,10 @@ import { evaluateForecasts } from "./shared/evaluate-forecasts.ts";
 import { type JobContext, type JobRequest, withMemoryGuard } from "./shared/job.ts";
 import { jobDocument } from "./shared/job-document.ts";
 import { openResult, reportFindings, runSummary } from "./shared/job-output.ts";
+import { tickerWarnings, wildForecasts } from "./shared/job-warnings.ts";
 import { joinedPieces, orderedPieces } from "./shared/ordered-json.ts";
 import { provenance } from "./shared/provenance.ts";
 import { readAndFit } from "./shared/read-and-fit.ts";
-import { tickerWarnings, wildForecasts } from "./shared/job-warnings.ts";
 import { timed } from "./shared/timings.ts";
 
 export type Jobs = Readonly<

@@ -16,6 +16,7 @@ import {
 import { MIN_DATE_TICKERS } from "../../panel/relative-target.ts";
 import { hasScoreWindow } from "../../panel/window-plan.ts";
 import type { FitPanel } from "../shared/panels.ts";
+import { forecastBlock } from "./collect-networks.ts";
 import {
   dataBytes,
   type NetworkPlan,
@@ -25,7 +26,6 @@ import {
   trainingSeconds,
   writeTask,
 } from "./network-plan.ts";
-import { forecastBlock } from "./collect-networks.ts";
 
 const PORTFOLIO = "portfolio";
 

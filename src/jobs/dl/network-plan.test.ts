@@ -8,9 +8,9 @@ import { readNpy, writeNpy } from "../../engine/npy.ts";
 import type { TrainJointTask, TrainNetworkTask } from "../../engine/pool/network-protocol.ts";
 import { ONE_BLOCK } from "../../panel/refit-blocks.ts";
 import type { FitPanel } from "../shared/panels.ts";
+import { forecastBlock } from "./collect-networks.ts";
 import { planJointNetworks } from "./joint.ts";
 import { planPerTicker } from "./per-ticker.ts";
-import { forecastBlock } from "./collect-networks.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "mucast-networks-"));
 after(() => rmSync(folder, { recursive: true }));

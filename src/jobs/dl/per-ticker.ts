@@ -12,6 +12,7 @@ import {
 import { targetsOf } from "../../panel/ticker-panel.ts";
 import { hasScoreWindow, planWindows, type WindowPlan } from "../../panel/window-plan.ts";
 import type { FitPanel } from "../shared/panels.ts";
+import { forecastBlock } from "./collect-networks.ts";
 import {
   dataBytes,
   type NetworkPlan,
@@ -21,7 +22,6 @@ import {
   trainingSeconds,
   writeTask,
 } from "./network-plan.ts";
-import { forecastBlock } from "./collect-networks.ts";
 
 interface NetworkTicker {
   readonly panel: FitPanel;

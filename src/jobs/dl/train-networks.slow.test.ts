@@ -10,6 +10,7 @@ import { writeNpy } from "../../engine/npy.ts";
 import type { TrainNetworkTask } from "../../engine/pool/network-protocol.ts";
 import { EnginePool } from "../../engine/pool/pool.ts";
 import { FitTimings } from "../shared/timings.ts";
+import type { BlockForecasts } from "./collect-networks.ts";
 import type { NetworkSeries } from "./network-plan.ts";
 import {
   EpochCount,
@@ -18,7 +19,6 @@ import {
   type TrainOptions,
   trainAll,
 } from "./train-networks.ts";
-import type { BlockForecasts } from "./collect-networks.ts";
 
 const EPOCHS = 3;
 const LOOKBACK = 4;

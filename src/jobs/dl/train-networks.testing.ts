@@ -15,10 +15,10 @@ import type {
 } from "../../engine/pool/network-protocol.ts";
 import type { EnginePool } from "../../engine/pool/pool.ts";
 import { FitTimings } from "../shared/timings.ts";
+import type { BlockForecasts } from "./collect-networks.ts";
 import { collectNetworks } from "./collect-networks.ts";
 import type { NetworkSeries, WrittenNetwork } from "./network-plan.ts";
 import { type TrainOptions, trainNetworks } from "./train-networks.ts";
-import type { BlockForecasts } from "./collect-networks.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "mucast-train-"));
 after(() => rmSync(folder, { recursive: true }));

@@ -95,8 +95,9 @@ export function planPooledFits(
   if (plan.fitRows === 0 || refused !== undefined) {
     const failed = plan.fitRows === 0 ? [] : panels;
     const failures = failed.map(({ ticker }) => ({ ...refused!, ticker }));
-    const none = { tickers: [], failures, warnings: [], listed: [] };
-    return { ...none, fits: 0, steps: 0, estimate: estimateFits(settings, []), collect: async () => none };
+    const none = { tickers: [], failures: [], warnings: [], listed: [] };
+    const estimate = estimateFits(settings, []);
+    return { tickers: [], failures, fits: 0, steps: 0, estimate, collect: async () => none };
   }
   const rows = [...folds, ...blocks].map(({ train }) => countRows(train));
   return {

@@ -2,8 +2,8 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { mean } from "../../evaluate/statistics.ts";
 import { evaluateForecasts } from "./evaluate-forecasts.ts";
-import type { ModelledTicker } from "./modelled-ticker.ts";
 import { foldedRows } from "./modelled-ticker.testing.ts";
+import type { ModelledTicker } from "./modelled-ticker.ts";
 
 const TICKERS = 12;
 const ROWS = 40;

@@ -27,8 +27,8 @@ import { laterSentence } from "../../evaluate/verdict/later-sentence.ts";
 import { type JudgedSet, verdictOf } from "../../evaluate/verdict/verdict.ts";
 import { muRow } from "../../panel/as-of.ts";
 import { ONE_BLOCK, type RefitBlock } from "../../panel/refit-blocks.ts";
-import type { ModelledTicker, ScoreRows } from "./modelled-ticker.ts";
 import { negativeSlope, verdictWarnings } from "./job-warnings.ts";
+import type { ModelledTicker, ScoreRows } from "./modelled-ticker.ts";
 
 export interface ScoreSettings extends RefitSettings {
   readonly intervals?: IntervalChoice;

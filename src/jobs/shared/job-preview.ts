@@ -9,12 +9,12 @@ import { datesOf, muRow } from "../../panel/as-of.ts";
 import type { WindowPlan } from "../../panel/window-plan.ts";
 import type { Estimate, FitPlan, JobKind, JobSettings, PlannedTicker } from "../plan.ts";
 import { recordedWindow } from "./job-document.ts";
+import { noRefit, tickerWarnings } from "./job-warnings.ts";
 import { medianSpacing, rowFacts } from "./modelled-ticker.ts";
 import { readTickers } from "./panels.ts";
 import { planJob } from "./read-and-fit.ts";
 import type { Inputs } from "./read-inputs.ts";
 import { requireCurrentTicker, requireForecasts } from "./require-forecasts.ts";
-import { noRefit, tickerWarnings } from "./job-warnings.ts";
 
 /** What a job would make of its request, without training. Counts are rows; dates are `YYYY-MM-DD`. */
 export interface JobPreview {

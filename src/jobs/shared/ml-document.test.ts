@@ -7,8 +7,8 @@ import { type OutputBlob, outputBlobSchema } from "../../contract/output/output-
 import { outputDocument } from "../../outputs/outputs.testing.ts";
 import { evaluateForecasts, type ScoreSettings } from "./evaluate-forecasts.ts";
 import { jobDocument } from "./job-document.ts";
-import type { ModelledTicker } from "./modelled-ticker.ts";
 import { foldedRows } from "./modelled-ticker.testing.ts";
+import type { ModelledTicker } from "./modelled-ticker.ts";
 import { orderedPieces } from "./ordered-json.ts";
 import { NO_ENGINE, provenance } from "./provenance.ts";
 import { recordedMl } from "./recorded-settings.ts";

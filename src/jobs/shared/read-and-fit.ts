@@ -11,6 +11,7 @@ import type { FitOutcome, FitPlan, FitRun, JobKind, JobSettings } from "../plan.
 import { CandidateFits, nameCandidate } from "./choice/combine-candidates.ts";
 import type { Exposures } from "./evaluate-forecasts.ts";
 import { type JobContext, type JobRequest, withEngine } from "./job.ts";
+import { noRefit, zeroedWarnings } from "./job-warnings.ts";
 import {
   type ComparedTickers,
   compareTickers,
@@ -24,7 +25,6 @@ import { engineFacts, NO_ENGINE } from "./provenance.ts";
 import { type Inputs, withInputs } from "./read-inputs.ts";
 import { requireCurrentTicker, requireForecasts } from "./require-forecasts.ts";
 import { runConcurrently } from "./run-concurrently.ts";
-import { noRefit, zeroedWarnings } from "./job-warnings.ts";
 import { FitTimings, timed } from "./timings.ts";
 
 export interface ReadAndFitted {

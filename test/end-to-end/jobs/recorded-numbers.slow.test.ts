@@ -59,7 +59,7 @@ function numbersOf({ mu, metrics, verdict, refits, choice, warnings, failures, .
     score: [score.pooled, score.cross_section, out_of_fold?.pooled, out_of_fold?.cross_section],
     verdict: [verdict?.state, verdict?.rows],
     shrinkage: shrinkage?.by_date,
-    intervals: intervals && intervals.pooled,
+    intervals: intervals?.pooled,
     bounds: sum(Object.values(output.forecasts).flatMap(({ lower, upper }) => [...lower, ...upper])),
     refits: refits?.blocks,
     importance: output.permutation_importance?.groups.map(({ loss }) => loss),
@@ -69,9 +69,14 @@ function numbersOf({ mu, metrics, verdict, refits, choice, warnings, failures, .
   };
 }
 
-const PATH = "test/cases/recorded-numbers.json";
-const recorded = JSON.parse(readFileSync(PATH, "utf8"));
-const found: Record<string, unknown> = {};
+const PATH = "test/cases/recorded-numbers.jsonl";
+const recorded = new Map<string, unknown>(
+  readFileSync(PATH, "utf8")
+    .split("\n")
+    .filter((line) => line !== "")
+    .map((line) => JSON.parse(line)),
+);
+const found = new Map<string, unknown>();
 
 /** @param place of the values, for messages. */
 function assertNear(actual: unknown, expected: unknown, place: string): void {
@@ -86,8 +91,8 @@ function assertNear(actual: unknown, expected: unknown, place: string): void {
 }
 
 function compare(name: string, numbers: unknown): void {
-  found[name] = JSON.parse(JSON.stringify(numbers));
-  if (process.env.RECORD_NUMBERS === undefined) assertNear(found[name], recorded[name], name);
+  found.set(name, JSON.parse(JSON.stringify(numbers)));
+  if (process.env.RECORD_NUMBERS === undefined) assertNear(found.get(name), recorded.get(name), name);
 }
 
 for (const [name, market, params] of JOBS) {
@@ -112,8 +117,5 @@ for (const option of ["lstm", "portfolio_lstm"] as const) {
 
 after(() => {
   if (process.env.RECORD_NUMBERS === undefined) return;
-  const lines = Object.entries(found).map(
-    ([name, value]) => `${JSON.stringify(name)}: ${JSON.stringify(value)}`,
-  );
-  writeFileSync(PATH, `{\n${lines.join(",\n")}\n}\n`);
+  writeFileSync(PATH, [...found].map((entry) => `${JSON.stringify(entry)}\n`).join(""));
 });
