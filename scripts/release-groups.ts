@@ -234,8 +234,6 @@ export const RELEASE_GROUPS: readonly ReleaseGroup[] = [
         "test/end-to-end/regressors/panel-settings.slow.test.ts",
         "test/end-to-end/regressors/panel-jobs.slow.test.ts",
         "test/end-to-end/networks/network-blocks.slow.test.ts",
-        "test/end-to-end/networks/network-bytes.slow.test.ts",
-        "test/end-to-end/networks/network-ensembles.slow.test.ts",
         "test/end-to-end/networks/network-refits.slow.test.ts",
         "test/end-to-end/networks/network-refits-see-no-future.slow.test.ts",
         "test/end-to-end/regressors/refit-jobs.slow.test.ts",

@@ -119,7 +119,7 @@ export async function trainAll(
   let next = 0;
   await runEach(options.signal, async (start, signal) => {
     const lane = async () => {
-      while (next < members.length) {
+      while (next < members.length && !signal.aborted) {
         const task = members.slice(next, next + (stack ?? 1));
         next += task.length;
         await trainTogether(task, stack !== undefined, { ...options, signal }, count);
@@ -256,11 +256,11 @@ async function trainStack(
   const answer = await pool
     .run({ task: "train_stack", networks, device }, { signal, onProgress })
     .catch(networkError);
-  if (answer instanceof MucastError) return stack.map(() => answer);
   return stack.map(({ of, member }, i) => {
-    const result = answer.results[i]!;
+    const result = answer instanceof MucastError ? answer : answer.results[i]!;
     if (!("code" in result)) return result;
-    return new MucastError(result.code as ErrorCode, `${of.nameOf(member)}: ${result.message}`, result.data);
+    const message = `${of.nameOf(member)}: ${result.message}`;
+    return new MucastError(result.code as ErrorCode, message, result.data);
   });
 }
 

@@ -48,6 +48,20 @@ describe("models", { concurrency: 2 }, () => {
     assert.ok(Math.abs(output.mu.X! - -0.0007192189) < 1e-9);
   });
 
+  test("lightgbm's categories are reported if they are fractions, negative or scaled, and not if they are codes", async () => {
+    const params = { categorical_feature: [2] };
+    const changed = (change: (code: number) => number) =>
+      categories(({ features }) => {
+        features.features.X!.c = features.features.X!.c!.map(change);
+      });
+    const isTold = async (...job: Parameters<typeof run>) =>
+      (await run(...job)).stderr.includes("uncoded_categories: ");
+    assert.equal(await isTold(await changed((code) => code / 10), "lightgbm", params), true);
+    assert.equal(await isTold(await changed((code) => -1 - code), "lightgbm", params), true);
+    assert.equal(await isTold(await categories(), "lightgbm", params, { scaler: "standard" }), true);
+    assert.equal(await isTold(await categories(), "lightgbm", params), false);
+  });
+
   test("a value that is too large for the model is named with its feature, ticker and date", async () => {
     const blobs = await categories(({ features }) => {
       features.features.X!.f1![50] = Number.MAX_VALUE;

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { after, describe, test } from "node:test";
 import { MucastError } from "../../../src/contract/errors/errors.ts";
 import { openFiles } from "../../open-files.testing.ts";
-import { removeFolders, runJob, writeMarket } from "../jobs/job-runs.ts";
+import { removeFolders, runJob, unjudged, writeMarket } from "../jobs/job-runs.ts";
 import { type Cell, cleanMarket, type Market } from "../markets/market.ts";
 
 /** The library with the fastest import. */
@@ -164,6 +164,30 @@ describe("a job reports", { concurrency: 2 }, () => {
     const [below, above] = [await constant(0.9 * largest), await constant(1.001 * largest)];
     assert.ok(
       !below.some(({ ticker }) => ticker === "AAPL") && above.some(({ ticker }) => ticker === "AAPL"),
+    );
+  });
+
+  test("that threads are capped, and gives the numbers of one thread", async () => {
+    const pair = await writeMarket(cleanMarket());
+    const trees = (more: string) =>
+      `{"ML params": {"model": "catboost", "n_splits": 1, "model_params": {"iterations": 4${more}}}}`;
+    const [one, capped] = [await runJob(pair, trees("")), await runJob(pair, trees(', "thread_count": 4'))];
+    assert.deepEqual(capped.output.forecasts, one.output.forecasts);
+    assert.deepEqual(
+      unjudged(capped.output.warnings).map(({ code }) => code),
+      ["threads_capped"],
+    );
+    assert.deepEqual(unjudged(one.output.warnings), []);
+  });
+
+  test("how many fits of a ticker stopped before they converged", async () => {
+    const config =
+      '{"ML params": {"model": "lasso", "n_splits": 2, "model_params": {"alpha": 1e-9, "max_iter": 1}}}';
+    const { output } = await runJob(await writeMarket(cleanMarket()), config);
+    const told = output.warnings.filter(({ code }) => code === "not_converged");
+    assert.deepEqual(
+      told.map(({ ticker, count }) => [ticker, count]),
+      [...ALL].sort().map((ticker) => [ticker, 3]),
     );
   });
 

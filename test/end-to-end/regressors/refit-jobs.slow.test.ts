@@ -97,6 +97,28 @@ test("prices after the first date of a block change none of its forecasts, but t
   }
 });
 
+test("a single block gives the forecasts of a job without refits, and a warning", async () => {
+  const blobs = await writeMarket(DIRTY);
+  for (const settings of [
+    { intervals: {}, shrinkage: "own" },
+    { ...RELATIVE, intervals: {} },
+  ]) {
+    const without = await runJob(blobs, config(settings));
+    const one = await runJob(blobs, config({ ...settings, refit_every: 1000 }));
+    const { refits, model, warnings, provenance: _, id: __, created_at: ___, ...rest } = one.output;
+    assert.equal(refits!.blocks.length, 1);
+    assert.equal(model.refit_every, 1000);
+    assert.deepEqual(
+      warnings.filter(({ code }) => code !== "no_refit"),
+      without.output.warnings,
+    );
+    assert.equal(warnings.length, without.output.warnings.length + 1);
+    for (const [key, value] of Object.entries(rest)) {
+      assert.deepEqual(value, without.output[key as keyof OutputBlob], key);
+    }
+  }
+});
+
 describe("failures", () => {
   /** From about the cut on, the features of a ticker are constant for two months; catboost does not learn from such. */
   function flat(market: Market, tickers: readonly string[]): Market {
