@@ -7,7 +7,7 @@ import { jobWindow } from "../../jobs/shared/read-inputs.ts";
 import { isPrice } from "../../panel/price-dates.ts";
 import { type ResolvedWindow, resolveWindow } from "../../panel/window.ts";
 
-/** The data-extraction blob of an audit, read once. */
+/** The data-extraction blob of an audit. */
 export interface AuditedPrices {
   readonly blob: PriceBlob;
   readonly window: ResolvedWindow;
