@@ -2,11 +2,9 @@ import type { Operation } from "../contract/config/job-operations.ts";
 import { operationsOf } from "../contract/config/payload.ts";
 import { NETWORKS } from "./dl/networks.ts";
 import { REGRESSORS } from "./ml/regressors.ts";
-import type { JobKind } from "./plan.ts";
+import type { JobKind, JobSettings } from "./plan.ts";
 import type { JobContext, JobRequest } from "./shared/job.ts";
 import { previewJob, type ValidatedJob } from "./shared/job-preview.ts";
-import type { ModelledTicker } from "./shared/modelled-ticker.ts";
-import type { Chosen } from "./shared/read-and-fit.ts";
 import { withInputs } from "./shared/read-inputs.ts";
 import { inWorkFolder } from "./shared/work-folder.ts";
 
@@ -25,8 +23,8 @@ export async function validateJob(
     : validate(REGRESSORS, request, context);
 }
 
-function validate<S extends Chosen<S>, T extends ModelledTicker>(
-  kind: JobKind<S, T>,
+function validate<S extends JobSettings<S>>(
+  kind: JobKind<S>,
   request: JobRequest,
   context: JobContext,
 ): Promise<ValidatedJob> {

@@ -1,7 +1,5 @@
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
-import { writeFileSync } from "node:fs";
-import { join } from "node:path";
 import { afterEach, beforeEach, describe, type TestContext, test } from "node:test";
 import { fileURLToPath } from "node:url";
 import {
@@ -17,7 +15,6 @@ import {
 } from "../../../test/engine/pool-fixture.ts";
 import { IN_RELEASE_TIER, WHOLE_MATRIX } from "../../../test/whole-matrix.testing.ts";
 import { isRunning } from "../../contract/machine/process-stat.ts";
-import { findEnvironment } from "../environment/environment.ts";
 
 let fixture: PoolFixture;
 beforeEach(() => {
@@ -85,32 +82,6 @@ describe("a host that is killed", LINUX_ONLY, () => {
     process.kill(second, "SIGKILL");
     for (const error of await Promise.all(failing)) assert.equal(error.code, "engine_crashed");
     assert.equal((await rejection(pool.run(fixture.task(QUICK)))).code, "engine_crashed");
-  });
-});
-
-describe("a host that is killed before it has imported its libraries", LINUX_ONLY, () => {
-  /** An interpreter whose first `deaths` processes a signal kills. */
-  function dying(deaths: number): string {
-    const [python, starts] = [join(fixture.folder, "python"), join(fixture.folder, "starts")];
-    const dies = `echo >> '${starts}'\nif [ $(wc -l < '${starts}') -le ${deaths} ]; then kill -KILL $$; fi`;
-    const script = `#!/bin/sh\n${dies}\nexec '${findEnvironment().python}' "$@"\n`;
-    writeFileSync(python, script, { mode: 0o755 });
-    return python;
-  }
-
-  test("once is started again", async () => {
-    await fixture.start({ python: dying(1) }).run(fixture.task(QUICK));
-  });
-
-  test("twice fails every task as engine_crashed, with the signal and no advice to install", async () => {
-    const pool = fixture.start({ python: dying(2) });
-    const failing = [QUICK, QUICK].map((task) => rejection(pool.run(fixture.task(task))));
-    for (const error of await Promise.all(failing)) {
-      assert.equal(error.code, "engine_crashed");
-      const message =
-        "the engine was ended by SIGKILL while it started, as happens where the machine's memory runs out";
-      assert.equal(error.message, message);
-    }
   });
 });
 

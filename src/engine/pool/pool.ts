@@ -6,11 +6,10 @@ import { StoppedWatch } from "../../contract/machine/stopped-watch.ts";
 import { memoryOf } from "../process-memory.ts";
 import { ClusterBackend } from "./cluster-backend.ts";
 import type { Capacity } from "./cluster-capacity.ts";
-import { crashError, endOf, importError, resultError, taskError } from "./engine-errors.ts";
+import { crashError, endOf, importError, taskError } from "./engine-errors.ts";
 import { EngineHost } from "./engine-host.ts";
 import type { HostEnd, HostOptions, WarmHost } from "./host-process.ts";
 import type { EngineMessage, EngineTask, Greeting, ProgressOf, ResultOf } from "./protocol.ts";
-import { resultFault } from "./task-results.ts";
 import { type PendingTask, type Worker, Workers, watchMemory } from "./workers.ts";
 
 export interface PoolOptions extends HostOptions {
@@ -262,9 +261,7 @@ export class EnginePool {
         this.#workers.at(message.id)?.busy?.task.onProgress?.(message);
         return;
       case "result": {
-        const task = this.#workers.finish(message.id);
-        const fault = task && resultFault(task.task, message.result);
-        task?.settle(fault === undefined ? { result: message.result } : { error: resultError(task, fault) });
+        this.#workers.finish(message.id)?.settle({ result: message.result });
         break;
       }
       case "error": {

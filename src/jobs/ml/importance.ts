@@ -11,10 +11,10 @@ import type { OrderForm } from "../../evaluate/verdict/order.ts";
 import { zScoreName } from "../../panel/cross-section.ts";
 import { uniteFeatures } from "../../panel/feature-union.ts";
 import type { PooledPlan } from "../../panel/pooled-plan.ts";
+import type { ModelledTicker } from "../shared/modelled-ticker.ts";
 import type { OrderedJson } from "../shared/ordered-json.ts";
 import type { FitPanel } from "../shared/panels.ts";
 import type { PlannedFit } from "./fits.ts";
-import type { FittedTicker } from "./fitted-ticker.ts";
 
 /** Features that are shuffled together, because they say nearly the same. */
 export interface FeatureGroup {
@@ -156,7 +156,7 @@ export function shufflePooled(
  * @param shuffled the form of order for which a pooled fit shuffled them.
  */
 export function importanceOf(
-  fitted: readonly FittedTicker[],
+  fitted: readonly ModelledTicker[],
   groups: readonly FeatureGroup[],
   shuffled?: OrderForm,
 ): OrderedJson {

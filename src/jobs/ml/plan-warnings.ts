@@ -1,4 +1,3 @@
-/** What a job says about its tickers before anything is fitted. */
 import type { MlSettings } from "../../contract/config/ml-settings.ts";
 import { unmetDemands } from "../../contract/model-params/column-demands.ts";
 import { numbersIn } from "../../contract/model-params/value-checks.ts";
@@ -9,7 +8,7 @@ import { featureSpread } from "../../panel/feature-spread.ts";
 import { type Fold, fewerFolds } from "../../panel/folds.ts";
 import type { PanelRows, TickerPanel } from "../../panel/ticker-panel.ts";
 import type { PlannedTicker } from "../plan.ts";
-import type { Listed } from "../shared/listed-warnings.ts";
+import type { Listed } from "../shared/job-warnings.ts";
 
 export function planWarnings(
   { ticker, fit, warnings, joins }: PanelRows,

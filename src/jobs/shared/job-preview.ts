@@ -10,15 +10,14 @@ import { formatDay } from "../../contract/market/dates.ts";
 import { compareCodePoints } from "../../contract/market/ticker-series.ts";
 import type { Failure } from "../../contract/problems/problem.ts";
 import { datesOf, muRow } from "../../panel/as-of.ts";
-import type { TickerPanel } from "../../panel/ticker-panel.ts";
-import type { FitPlan, JobKind, PlannedTicker } from "../plan.ts";
+import type { FitPlan, JobKind, JobSettings, PlannedTicker } from "../plan.ts";
 import { recordedWindow } from "./job-document.ts";
-import { type ModelledTicker, medianSpacing, rowFacts } from "./modelled-ticker.ts";
+import { noRefit, tickerWarnings } from "./job-warnings.ts";
+import { medianSpacing, rowFacts } from "./modelled-ticker.ts";
 import { readTickers } from "./panels.ts";
-import { type Chosen, planCandidates, prepareTickers, testedSettings } from "./read-and-fit.ts";
+import { planJob } from "./read-and-fit.ts";
 import type { Inputs } from "./read-inputs.ts";
 import { requireCurrentTicker, requireForecasts } from "./require-forecasts.ts";
-import { noRefit, tickerWarnings } from "./ticker-warnings.ts";
 
 export interface ValidatedJob extends JobPreview {
   /** The error with which the job would end although both blobs can be read: insufficient_history, no_forecast. */
@@ -26,28 +25,28 @@ export interface ValidatedJob extends JobPreview {
 }
 
 /** Reads every panel and plans it as the job would. @throws MucastError of reading and of planning. */
-export async function previewJob<S extends Chosen<S>, T extends ModelledTicker>(
-  kind: JobKind<S, T>,
-  { settings, warnings }: ReturnType<JobKind<S, T>["parse"]>,
+export async function previewJob<S extends JobSettings<S>>(
+  kind: JobKind<S>,
+  { settings, warnings }: ReturnType<JobKind<S>["parse"]>,
   inputs: Inputs,
   { workFolder, signal }: { readonly workFolder: string; readonly signal: AbortSignal },
 ): Promise<ValidatedJob> {
-  const { refitEvery, choice } = settings;
+  const { choice } = settings;
   const trains = kind.libraries(settings) !== undefined;
   const store = { workFolder, isPreview: true };
-  const listedOf = (panel: TickerPanel) => kind.listed(panel, settings);
-  const read = await readTickers(inputs.panels(), store, { refitEvery, signal }, listedOf);
-  const ready = prepareTickers(kind, read, [settings, ...testedSettings(kind, settings)], store, listedOf);
-  const { blocks } = ready;
-  const { panels, ...compared } = ready.of(settings);
-  const plan = kind.plan(panels, settings, blocks);
+  const read = await readTickers(inputs.panels(), store, settings, signal, (panel) =>
+    kind.listed(panel, settings),
+  );
+  const { blocks, early, candidates: planned } = planJob(kind, settings, read, store);
+  const { compared } = planned[0]!;
+  const plan = choice === undefined ? planned[0]!.plan : kind.plan(compared.panels, settings, blocks);
   const byTicker = (a: { ticker: string }, b: { ticker: string }) => compareCodePoints(a.ticker, b.ticker);
   const tickers = plan.tickers.toSorted((a, b) => byTicker(a.panel, b.panel));
   const known = new Set([...tickers.map(({ panel }) => panel), ...plan.failures].map(({ ticker }) => ticker));
   const short = compared.failures.filter(({ ticker }) => !known.has(ticker));
   const failures = [...short, ...plan.failures].sort(byTicker);
-  const error = trains ? errorBeforeTraining(ready.early, tickers, failures, inputs) : undefined;
-  const candidates = choice === undefined || !trains ? [] : planCandidates(kind, settings, ready);
+  const error = trains ? errorBeforeTraining(early, tickers, failures, inputs) : undefined;
+  const candidates = choice === undefined || !trains ? [] : planned.map((own) => own.plan);
   const found = tickerWarnings(inputs, tickers.map(describeTicker), [], plan.listed);
   return {
     model: kind.model(settings),

@@ -4,7 +4,6 @@ import { recordedPanelSettings, recordedRefitSettings } from "../../contract/con
 import { plain } from "./job-document.ts";
 import type { OrderedJson } from "./ordered-json.ts";
 
-/** The settings of run_ml_job as its output records them: with every default filled in. */
 export function recordedMl(settings: MlSettings): OrderedJson {
   const { model, resolvedParams, cvTestSize, nSplits, intervals, scaler, shrinkage, fit, importance } =
     settings;
