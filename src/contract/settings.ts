@@ -1,5 +1,6 @@
 import { availableParallelism } from "node:os";
 import { z } from "zod";
+import * as s from "./schema/open-schema.ts";
 import { EVENT_TYPES } from "./api/stored-event.ts";
 import { BLOB_BOUNDS } from "./blob-limits.ts";
 import { ENGINE_VARIABLES, engineUrlFault } from "./engine-url.ts";
@@ -51,10 +52,7 @@ const flag = z.preprocess(
   z.boolean(),
 );
 
-const postgresUrl = z
-  .string()
-  .regex(/^postgres(ql)?:\/\//, "must begin with postgresql://")
-  .optional();
+const postgresUrl = s.optional(z.string().regex(/^postgres(ql)?:\/\//, "must begin with postgresql://"));
 
 const webhookSchema = z.strictObject({
   name: z.string().regex(/^[a-z0-9-]{1,40}$/),
@@ -88,13 +86,14 @@ export const settingsSchema = z.strictObject({
   ),
   public_url: setting(
     "URL at which callers reach the service, if it differs from its address. Used in `Operation-Location` and in the URLs of outputs.",
-    z
-      .url({ protocol: /^https?$/ })
-      .refine(
-        (text) => !/^\w+:\/\/[^/]*@|[?#]/.test(text),
-        "must have no user name, query string or fragment",
-      )
-      .optional(),
+    s.optional(
+      z
+        .url({ protocol: /^https?$/ })
+        .refine(
+          (text) => !/^\w+:\/\/[^/]*@|[?#]/.test(text),
+          "must have no user name, query string or fragment",
+        ),
+    ),
     { flag: "--public-url" },
   ),
   allowed_hosts: setting(
@@ -190,10 +189,7 @@ export const settingsSchema = z.strictObject({
   ),
   engine: setting(
     "Ray cluster that jobs compute on, as ray://<host>:<port>; this machine by default. Its token comes from `RAY_AUTH_TOKEN` or `RAY_AUTH_TOKEN_PATH`.",
-    z
-      .string()
-      .refine((text) => engineUrlFault(text) === undefined)
-      .optional(),
+    s.optional(z.string().refine((text) => engineUrlFault(text) === undefined)),
     { env: ENGINE_VARIABLES.url, flag: "--engine", fault: engineUrlFault },
   ),
   engine_insecure: setting(
@@ -217,9 +213,9 @@ export const settingsSchema = z.strictObject({
   ),
   work_bytes: setting(
     "Disk space that the temporary files of all running jobs may take together on this machine, under `TMPDIR`. If it is exceeded, the job whose files take the most ends (`output_failed`).",
-    count(2 ** 20, 2 ** 50)
-      .optional()
-      .meta({ shownDefault: "80 % of the space that would be free without these files" }),
+    s.optional(count(2 ** 20, 2 ** 50)).meta({
+      shownDefault: "80 % of the space that would be free without these files",
+    }),
   ),
   job_seconds: setting(
     "Maximum duration of an attempt at a job (`timed_out`).",
@@ -303,10 +299,7 @@ export const settingsSchema = z.strictObject({
   report_cache_bytes: setting("Memory for caching reports.", count(0, 2 ** 40).default(64 * 2 ** 20)),
   mlflow_tracking_uri: setting(
     "MLflow server that records each job that succeeds, as an http or https URL ([tracking.md](tracking.md)).",
-    z
-      .string()
-      .refine((text) => trackerUrlFault(text) === undefined)
-      .optional(),
+    s.optional(z.string().refine((text) => trackerUrlFault(text) === undefined)),
     { env: TRACKER_VARIABLES.url, fault: trackerUrlFault },
   ),
   mlflow_experiment: setting(

@@ -1,4 +1,5 @@
 import { z } from "zod";
+import * as s from "../schema/open-schema.ts";
 import { dlConfigSchema } from "../config/dl-settings.ts";
 import { SUBMITTED_OPERATIONS, type SubmittedOperation } from "../config/job-operations.ts";
 import { TAG_LIMITS } from "../config/limits.ts";
@@ -48,11 +49,7 @@ const byId = z.strictObject({
 const listInput = z.strictObject({
   status: z.enum(OPERATION_STATUSES).optional().describe("Only operations in this state."),
   operation: z.enum(SUBMITTED_OPERATIONS).optional().describe("Only operations of this kind."),
-  tag: z
-    .array(tagSchema)
-    .max(TAG_LIMITS.tags)
-    .optional()
-    .describe("Only operations that have all of these tags."),
+  tag: s.optional(z.array(tagSchema).max(TAG_LIMITS.tags), "Only operations that have all of these tags."),
   limit: queryCount(100).default(20).describe("Maximum number of operations on a page."),
   cursor: z.string().max(200).optional().describe("next_cursor of the previous page."),
 });

@@ -10,7 +10,7 @@ import { replayBlobSchema } from "../output/replay-blob.ts";
 import { resultRecordSchema } from "../output/result-record.ts";
 import { problemSchema } from "../problems/problem.ts";
 import { warningSchema } from "../problems/warnings.ts";
-import { openSchema } from "../schema/open-schema.ts";
+import * as s from "../schema/open-schema.ts";
 
 /**
  * Every published schema by name; `schemas/<name>.json` is generated from it. Schemas of what callers send are strict.
@@ -23,11 +23,11 @@ export const PUBLISHED_SCHEMAS = {
   "ml-config": mlConfigSchema,
   "dl-config": dlConfigSchema,
   "result-record": resultRecordSchema,
-  "output-blob": openSchema(outputBlobSchema),
-  "audit-blob": openSchema(auditBlobSchema),
-  "replay-blob": openSchema(replayBlobSchema),
-  warning: openSchema(warningSchema),
-  problem: openSchema(problemSchema),
+  "output-blob": s.openSchema(outputBlobSchema),
+  "audit-blob": s.openSchema(auditBlobSchema),
+  "replay-blob": s.openSchema(replayBlobSchema),
+  warning: s.openSchema(warningSchema),
+  problem: s.openSchema(problemSchema),
 } as const;
 
 export type SchemaName = keyof typeof PUBLISHED_SCHEMAS;

@@ -2,7 +2,7 @@ import { z } from "zod";
 import { show, valueAt } from "../errors/faults.ts";
 import { type RawJson, type RawObject, rawNumbers } from "../json/json-text.ts";
 import type { Warning } from "../problems/warnings.ts";
-import { integer } from "../schema/open-schema.ts";
+import * as s from "../schema/open-schema.ts";
 import { type Choice, readCandidates } from "./choice/candidates.ts";
 import { dlChoiceSchema } from "./choice/choice-config.ts";
 import { LIMITS } from "./limits.ts";
@@ -41,7 +41,7 @@ const modelsParamsSchema = z
 const dataProcessingSchema = z.strictObject({
   scaler: z.enum(SCALERS).exclude(["none"]).default("robust"),
   lookback: lookbackSchema,
-  batch_size: integer(1, LIMITS.batchSize).default(64),
+  batch_size: s.integer(1, LIMITS.batchSize).default(64),
 });
 
 /** `Dot prediction` of run_dl_job's config, as the caller writes it. docs/config.md has a row for each field. */
@@ -59,7 +59,7 @@ export const dotPredictionSchema = z.strictObject({
         .regex(/^(auto|cpu|cuda(:\d{1,3})?)$/, "must be auto, cpu, cuda or cuda:N")
         .default("auto")
         .describe("auto, cpu, cuda or cuda:N."),
-      seed: integer(0, Number.MAX_SAFE_INTEGER).default(42),
+      seed: s.integer(0, Number.MAX_SAFE_INTEGER).default(42),
     })
     .prefault({}),
   data_processing: dataProcessingSchema.prefault({}),
@@ -68,14 +68,10 @@ export const dotPredictionSchema = z.strictObject({
   intervals: intervalsSchema.optional(),
   shrinkage: shrinkageSchema,
   ...panelFields,
-  window: z
-    .int()
-    .min(LIMITS.leastNetworkWindow)
-    .max(LIMITS.window)
-    .optional()
-    .describe(
-      "Each network learns only from its last `window` label dates, including validation and calibration. Without it, each network learns from all.",
-    ),
+  window: s.optional(
+    z.int().min(LIMITS.leastNetworkWindow).max(LIMITS.window),
+    "Each network learns only from its last `window` label dates, including validation and calibration. Without it, each network learns from all.",
+  ),
   choice: dlChoiceSchema.optional(),
 });
 

@@ -6,7 +6,7 @@ import type { ColumnDemand } from "../model-params/column-demands.ts";
 import { findModel, MODEL_NAMES, MODELS, type Model } from "../model-params/models.ts";
 import { type Estimator, resolveModelParams } from "../model-params/resolve.ts";
 import type { Warning } from "../problems/warnings.ts";
-import { integer } from "../schema/open-schema.ts";
+import * as s from "../schema/open-schema.ts";
 import { type Choice, readCandidates } from "./choice/candidates.ts";
 import { mlChoiceSchema } from "./choice/choice-config.ts";
 import { LIMITS } from "./limits.ts";
@@ -21,7 +21,7 @@ import {
 } from "./panel-settings.ts";
 import { isObject, parseConfig } from "./parse-config.ts";
 
-const testSize = integer(1, LIMITS.cvTestSize).optional();
+const testSize = s.integer(1, LIMITS.cvTestSize).optional();
 
 /** `ML params` of run_ml_job's config, as the caller writes it. docs/config.md has a row for each field. */
 export const mlParamsSchema = z
@@ -36,7 +36,7 @@ export const mlParamsSchema = z
       .describe("Keyword arguments for the library's regressor; see docs/model-params.md."),
     cv_test_size: testSize.describe("Rows per walk-forward test fold; 15 by default."),
     test_size: testSize.meta({ deprecated: true }).describe("Old name of cv_test_size."),
-    n_splits: integer(1, LIMITS.nSplits).default(15).describe("Number of walk-forward folds."),
+    n_splits: s.integer(1, LIMITS.nSplits).default(15).describe("Number of walk-forward folds."),
     intervals: intervalsSchema.optional(),
     scaler: z
       .enum(SCALERS)
@@ -48,14 +48,10 @@ export const mlParamsSchema = z
       .default("per_ticker")
       .describe("per_ticker: one regressor per ticker. pooled: one regressor for the rows of all tickers."),
     ...panelFields,
-    window: z
-      .int()
-      .min(LIMITS.leastWindow)
-      .max(LIMITS.window)
-      .optional()
-      .describe(
-        "Each fit learns only from its last `window` label dates. Without it, each fit learns from all.",
-      ),
+    window: s.optional(
+      z.int().min(LIMITS.leastWindow).max(LIMITS.window),
+      "Each fit learns only from its last `window` label dates. Without it, each fit learns from all.",
+    ),
     choice: mlChoiceSchema.optional(),
     importance: z
       .boolean()

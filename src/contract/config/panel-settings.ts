@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { integer, named } from "../schema/open-schema.ts";
+import * as s from "../schema/open-schema.ts";
 import { LIMITS } from "./limits.ts";
 
 /** Which side of a forecast has a bound. */
@@ -9,7 +9,7 @@ export const INTERVAL_BOUNDS = ["both", "lower", "upper"] as const;
 export const INTERVAL_METHODS = ["adaptive", "split"] as const;
 export type IntervalMethod = (typeof INTERVAL_METHODS)[number];
 
-export const intervalsSchema = named("Intervals", {
+export const intervalsSchema = s.named("Intervals", {
   enabled: z.boolean().default(true),
   alpha: z
     .number()
@@ -47,7 +47,8 @@ export const shrinkageSchema = z
   );
 
 export const panelFields = {
-  delay: integer(0, LIMITS.delay)
+  delay: s
+    .integer(0, LIMITS.delay)
     .default(0)
     .describe(
       "The number of closes between a forecast and the trade on it. 0: models learn the return from the row's own close to the next. 1: the return from the next close to the one after it, which an order placed after the row's close earns.",
@@ -62,11 +63,10 @@ export const panelFields = {
     .boolean()
     .default(false)
     .describe("Adds to each feature its z-score among the tickers that have it on the same date."),
-  refit_every: integer(1, LIMITS.refitEvery)
-    .optional()
-    .describe(
-      "Fits the models again after this many dates with score rows, on all labels known by then. Without it, one fit forecasts all score rows.",
-    ),
+  refit_every: s.optional(
+    s.integer(1, LIMITS.refitEvery),
+    "Fits the models again after this many dates with score rows, on all labels known by then. Without it, one fit forecasts all score rows.",
+  ),
 };
 
 const sectionSchema = z.object({

@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { parseDay } from "../market/dates.ts";
 import type { RequestedWindow } from "../market/ticker-series.ts";
-import { integer, named } from "../schema/open-schema.ts";
+import * as s from "../schema/open-schema.ts";
 import { JOB_OPERATIONS, type SubmittedOperation } from "./job-operations.ts";
 import { TAG_LIMITS, TAG_PATTERN } from "./limits.ts";
 
@@ -63,12 +63,10 @@ const dataExtractorUrl = z
   .min(1)
   .describe("The data-extraction blob: {blob_url}/data/data_extractor_<id>.json, or .parquet");
 
-const portable = z
-  .boolean()
-  .optional()
-  .describe(
-    "Pins the kernels of the engine, so that every x86-64-v3 processor gives the same bytes. Slower.",
-  );
+const portable = s.optional(
+  z.boolean(),
+  "Pins the kernels of the engine, so that every x86-64-v3 processor gives the same bytes. Slower.",
+);
 
 const tags = tagsSchema.optional();
 
@@ -76,7 +74,7 @@ const tags = tagsSchema.optional();
 const jobOptionsSchema = z.strictObject({ ...requestedWindowSchema.shape, portable, tags });
 
 /** The payload of both jobs. In a job container the three fields are FEATURE_URL, DATA_EXTRACTOR_URL and CONFIG. */
-export const payloadSchema = named(
+export const payloadSchema = s.named(
   "Payload",
   {
     feature_url: featureUrl,
@@ -93,43 +91,40 @@ export const AUDIT_LIMITS = { truncations: 100, permutations: 999, accepted: 200
 /** What an audit accepts besides a job's payload; `mucast audit` has a flag for each. */
 export const auditOptionsSchema = z.strictObject({
   ...requestedWindowSchema.shape,
-  operation: z
-    .enum(JOB_OPERATIONS)
-    .optional()
-    .describe("The job to audit; required only if the config has the sections of both jobs."),
+  operation: s.optional(
+    z.enum(JOB_OPERATIONS),
+    "The job to audit; required only if the config has the sections of both jobs.",
+  ),
   checks: z.array(z.enum(AUDIT_CHECKS)).min(1).optional().describe("Checks to run; all checks by default."),
-  quick: z
-    .boolean()
-    .optional()
-    .describe("Run ridge, or the network for 2 epochs, instead of the config's own model."),
-  portable: z
-    .boolean()
-    .optional()
-    .describe("Pins the kernels of the jobs that the audit runs, as `portable` does for a job. Slower."),
-  truncations: integer(1, AUDIT_LIMITS.truncations)
-    .optional()
-    .describe("Number of dates after which both blobs are cut; 5 by default. Each one runs a job."),
-  permutations: integer(1, AUDIT_LIMITS.permutations)
-    .optional()
-    .describe("Number of label permutations; 19 by default."),
-  accept: z
-    .array(z.string().min(1).max(AUDIT_LIMITS.featureName))
-    .max(AUDIT_LIMITS.accepted)
-    .optional()
-    .describe("Features whose high correlation is legitimate, or `implausible_job`."),
+  quick: s.optional(
+    z.boolean(),
+    "Run ridge, or the network for 2 epochs, instead of the config's own model.",
+  ),
+  portable: s.optional(
+    z.boolean(),
+    "Pins the kernels of the jobs that the audit runs, as `portable` does for a job. Slower.",
+  ),
+  truncations: s.optional(
+    s.integer(1, AUDIT_LIMITS.truncations),
+    "Number of dates after which both blobs are cut; 5 by default. Each one runs a job.",
+  ),
+  permutations: s.optional(
+    s.integer(1, AUDIT_LIMITS.permutations),
+    "Number of label permutations; 19 by default.",
+  ),
+  accept: s.optional(
+    z.array(z.string().min(1).max(AUDIT_LIMITS.featureName)).max(AUDIT_LIMITS.accepted),
+    "Features whose high correlation is legitimate, or `implausible_job`.",
+  ),
   previous_feature_url: z.string().min(1).optional().describe("The feature blob of an earlier day."),
-  previous_data_extractor_url: z
-    .string()
-    .min(1)
-    .optional()
-    .describe("The data-extraction blob of an earlier day."),
+  previous_data_extractor_url: s.optional(z.string().min(1), "The data-extraction blob of an earlier day."),
   tags,
 });
 export type AuditOptions = z.infer<typeof auditOptionsSchema>;
 
 export const AUDIT_DEFAULTS = { truncations: 5, permutations: 19 } as const;
 
-export const auditPayloadSchema = named(
+export const auditPayloadSchema = s.named(
   "AuditPayload",
   {
     feature_url: featureUrl,
@@ -145,29 +140,25 @@ const replayOptionsSchema = z.strictObject({
     .string()
     .min(1)
     .describe("The output of a job: {blob_url}/data/ml_engine_<id>.json or nn_engine_<id>.json"),
-  portable: z
-    .boolean()
-    .optional()
-    .describe("Whether the kernels are pinned; by default as recorded in the output."),
+  portable: s.optional(z.boolean(), "Whether the kernels are pinned; by default as recorded in the output."),
   tags,
 });
 
 export type ReplayOptions = z.infer<typeof replayOptionsSchema>;
 
-export const replayPayloadSchema = named(
+export const replayPayloadSchema = s.named(
   "ReplayPayload",
   {
     ...replayOptionsSchema.shape,
-    feature_url: featureUrl
-      .optional()
-      .describe("The feature blob, if it is no longer at its recorded location."),
-    data_extractor_url: dataExtractorUrl
-      .optional()
-      .describe("The data-extraction blob, if it is no longer at its recorded location."),
-    config: z
-      .looseObject({})
-      .optional()
-      .describe("The job's config, byte for byte, for an output of an older version that did not record it."),
+    feature_url: s.optional(featureUrl, "The feature blob, if it is no longer at its recorded location."),
+    data_extractor_url: s.optional(
+      dataExtractorUrl,
+      "The data-extraction blob, if it is no longer at its recorded location.",
+    ),
+    config: s.optional(
+      z.looseObject({}),
+      "The job's config, byte for byte, for an output of an older version that did not record it.",
+    ),
   },
   { title: "Payload of replay" },
 );

@@ -3,9 +3,9 @@ import { ERROR_TABLE, type ErrorCode } from "../errors/error-codes.ts";
 import { MucastError } from "../errors/errors.ts";
 import { boundedCopy, jsonBytes } from "../json/bounded-json.ts";
 import { type CodeCounts, countCodes, MAX_LISTED, SIZES } from "../schema/answer-limits.ts";
-import { mayGrow, named, optionalList } from "../schema/open-schema.ts";
+import * as s from "../schema/open-schema.ts";
 
-export const failureSchema = named(
+export const failureSchema = s.named(
   "Failure",
   "A ticker without forecasts, and why; the others are not affected.",
   { ticker: z.string(), code: z.string(), message: z.string() },
@@ -29,7 +29,7 @@ export function crashIn(error: unknown): Failure | undefined {
   return error instanceof MucastError ? error.data.failures?.find(isCrash) : undefined;
 }
 
-const faultSchema = named("Fault", "One fault of a payload.", {
+const faultSchema = s.named("Fault", "One fault of a payload.", {
   path: z.string(),
   message: z.string(),
   suggestion: z.string().optional(),
@@ -44,18 +44,18 @@ export const problemSchema = z
     type: z.string(),
     title: z.string(),
     status: z.int(),
-    code: mayGrow(z.enum(Object.keys(ERROR_TABLE) as [ErrorCode, ...ErrorCode[]])),
+    code: s.mayGrow(z.enum(Object.keys(ERROR_TABLE) as [ErrorCode, ...ErrorCode[]])),
     detail: z.string(),
     advice: z.string(),
     path: z.string().optional(),
-    faults: optionalList(faultSchema).describe("Every fault of a payload."),
+    faults: s.optionalList(faultSchema).describe("Every fault of a payload."),
     suggestion: z.string().optional(),
-    accepted: optionalList(z.string()),
-    failures: optionalList(failureSchema).describe("Why tickers failed; of many, the first."),
-    failure_counts: z
-      .record(z.string(), z.int().nonnegative())
-      .optional()
-      .describe("Of all that failed, how many by each code."),
+    accepted: s.optionalList(z.string()),
+    failures: s.optionalList(failureSchema).describe("Why tickers failed; of many, the first."),
+    failure_counts: s.optional(
+      z.record(z.string(), z.int().nonnegative()),
+      "Of all that failed, how many by each code.",
+    ),
   })
   .meta({ id: "Problem", title: "Problem details" });
 

@@ -14,6 +14,14 @@ export const digest = z.string().regex(/^[0-9a-f]{64}$/);
 
 export const list = z.array;
 
+export function optional<S extends z.ZodType>(schema: S, about?: string): z.ZodOptional<S> {
+  return about === undefined ? schema.optional() : schema.optional().describe(about);
+}
+
+export function nullable<S extends z.ZodType>(schema: S, about?: string): z.ZodNullable<S> {
+  return about === undefined ? schema.nullable() : schema.nullable().describe(about);
+}
+
 export function optionalList<S extends z.ZodType>(entry: S) {
   return z.array(entry).optional();
 }

@@ -2,10 +2,10 @@ import { z } from "zod";
 import { type Fault, fault } from "../../errors/errors.ts";
 import { invalidRequest, joinPath, valueAt } from "../../errors/faults.ts";
 import { counted } from "../../errors/wording.ts";
-import { integer } from "../../schema/open-schema.ts";
+import * as s from "../../schema/open-schema.ts";
 import { LIMITS } from "../limits.ts";
 
-const layerWidths = z.array(integer(1, LIMITS.layerWidth)).min(1).max(LIMITS.layers);
+const layerWidths = z.array(s.integer(1, LIMITS.layerWidth)).min(1).max(LIMITS.layers);
 const dropout = (value: number) => z.number().min(0).lt(1).default(value);
 
 /** An entry of `models_params` with every default filled in. */
@@ -61,8 +61,8 @@ const MLP = encoder({
 const CNN = encoder({
   entry: z.strictObject({
     filters: layerWidths.default([32, 64]),
-    kernel_size: integer(1, LIMITS.kernelSize).default(3),
-    pool_size: integer(1, LIMITS.kernelSize).default(2),
+    kernel_size: s.integer(1, LIMITS.kernelSize).default(3),
+    pool_size: s.integer(1, LIMITS.kernelSize).default(2),
     dropout: dropout(0.2),
   }),
   widths: ["filters", "kernel_size"],
@@ -74,12 +74,10 @@ const CNN = encoder({
 });
 
 const transformerSchema = z.strictObject({
-  d_model: integer(1, LIMITS.layerWidth).default(64),
-  nhead: integer(1, LIMITS.heads).default(4),
-  num_layers: integer(1, LIMITS.layers).default(2),
-  dim_feedforward: integer(1, 4 * LIMITS.layerWidth)
-    .optional()
-    .describe("4 x d_model by default."),
+  d_model: s.integer(1, LIMITS.layerWidth).default(64),
+  nhead: s.integer(1, LIMITS.heads).default(4),
+  num_layers: s.integer(1, LIMITS.layers).default(2),
+  dim_feedforward: s.optional(s.integer(1, 4 * LIMITS.layerWidth), "4 x d_model by default."),
   dropout: dropout(0.1),
 });
 type Transformer = Filled<typeof transformerSchema>;
@@ -172,9 +170,9 @@ export const LOSS_TYPES = ["mse", "mae", "huber", "directional", "r2", "mahalano
 export const OPTIMIZERS = ["adam", "sgd", "rmsprop"] as const;
 
 export const trainingParamsSchema = z.strictObject({
-  epochs: integer(1, LIMITS.epochs).default(20),
+  epochs: s.integer(1, LIMITS.epochs).default(20),
   learning_rate: z.number().gt(0).max(LIMITS.optimizerNumber).default(0.001),
-  patience: integer(1, LIMITS.patience).default(5),
+  patience: s.integer(1, LIMITS.patience).default(5),
   optimizer: z.enum(OPTIMIZERS).default("adam"),
   weight_decay: z
     .number()
@@ -190,7 +188,8 @@ export const trainingParamsSchema = z.strictObject({
     .default("r2")
     .meta({ examples: [...LOSS_TYPES] })
     .describe(`One of ${LOSS_TYPES.join(", ")}; any other value means mse, with a warning.`),
-  ensemble: integer(1, LIMITS.ensemble)
+  ensemble: s
+    .integer(1, LIMITS.ensemble)
     .default(1)
     .describe("Number of networks with different seeds; the forecast is their mean."),
   monitor: z
@@ -208,7 +207,8 @@ export type TrainingSpec = Readonly<
   }
 >;
 
-export const lookbackSchema = integer(1, LIMITS.lookback)
+export const lookbackSchema = s
+  .integer(1, LIMITS.lookback)
   .default(10)
   .describe("Number of rows in an input window.");
 
