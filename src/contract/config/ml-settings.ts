@@ -2,7 +2,7 @@ import { z } from "zod";
 import { type Fault, MucastError } from "../errors/errors.ts";
 import { invalidRequest, valueAt } from "../errors/faults.ts";
 import { isRawNumber, type RawJson, type RawObject, rawNumbers } from "../json/json-text.ts";
-import type { ColumnDemand } from "../model-params/column-demands.ts";
+import type { ColumnDemand } from "../model-params/value-rules.ts";
 import { findModel, MODEL_NAMES, MODELS, type Model } from "../model-params/models.ts";
 import { type Estimator, resolveModelParams } from "../model-params/resolve.ts";
 import type { Warning } from "../problems/warnings.ts";

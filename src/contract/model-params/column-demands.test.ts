@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { trialColumns, unmetDemands } from "./column-demands.ts";
+import { trialColumns, unmetDemands } from "./value-rules.ts";
 import { outcome, resolve } from "./refusals.testing.ts";
 
 const demandsOf = (model: string, params: object | string) => resolve(model, params).columnDemands;

@@ -3,7 +3,7 @@ import { describe, it } from "node:test";
 import { parametersOf } from "./catalogue.ts";
 import { MODELS } from "./models.ts";
 import { outcome, refusal } from "./refusals.testing.ts";
-import { wordsIn } from "./value-rules.ts";
+import { wordsIn } from "./refused-arguments.ts";
 
 /** Names, each with its aliases from the library's own table. */
 function withAliases(model: "lightgbm" | "catboost", names: string): string {

@@ -1,6 +1,5 @@
 import { stringsOf } from "./catalogue.ts";
 import type { Library } from "./models.ts";
-import { wordsIn } from "./value-rules.ts";
 
 /**
  * Parameters that mucast refuses, and why: those that reach outside the model (files, sockets, code), that need an evaluation set, that are
@@ -110,6 +109,10 @@ const REFUSALS: Readonly<Record<Library, readonly Refusal[]>> = {
     },
   ],
 };
+
+export function wordsIn(text: string): string[] {
+  return text.match(/\S+/g) ?? [];
+}
 
 /**
  * Why a parameter is refused.

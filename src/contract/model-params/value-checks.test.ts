@@ -4,7 +4,7 @@ import { parametersOf } from "./catalogue.ts";
 import { MODELS } from "./models.ts";
 import { outcome, refusal } from "./refusals.testing.ts";
 import { OBJECTIVES } from "./value-checks.ts";
-import { wordsIn } from "./value-rules.ts";
+import { wordsIn } from "./refused-arguments.ts";
 
 const namesOf = (own: string) => [own, ...parametersOf("lightgbm").byName.get(own)!.aliases];
 
@@ -97,7 +97,7 @@ describe("losses", () => {
       const chosen = ["criterion", "objective", "loss_function", "loss"].filter((parameter) =>
         parametersOf(name).byName.has(parameter),
       );
-      const { parameter } = OBJECTIVES[name] ?? {};
+      const parameter = OBJECTIVES[name]?.[0];
       assert.deepEqual(chosen, parameter === undefined ? [] : [parameter]);
       assert.equal(
         cases.some(([model]) => model === name),

@@ -2,8 +2,8 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { type Parameter, parametersOf } from "./catalogue.ts";
 import { MODELS, type Model } from "./models.ts";
-import { asksForGpu, refusalReason } from "./refused-arguments.ts";
-import { ruleNames, valueRule, wordsIn } from "./value-rules.ts";
+import { asksForGpu, refusalReason, wordsIn } from "./refused-arguments.ts";
+import { ruleNames, valueRule } from "./value-rules.ts";
 
 /** Parameters whose values refer to neither columns nor rows: value-checks.ts has a rule, or the trial fit checks them. */
 const WITHOUT_COLUMNS = {

@@ -1,7 +1,7 @@
 /** What a job says about its tickers before anything is fitted. */
 import type { MlSettings } from "../../contract/config/ml-settings.ts";
-import { unmetDemands } from "../../contract/model-params/column-demands.ts";
 import { numbersIn } from "../../contract/model-params/value-checks.ts";
+import { unmetDemands } from "../../contract/model-params/value-rules.ts";
 import type { Failure } from "../../contract/problems/problem.ts";
 import type { Warning } from "../../contract/problems/warnings.ts";
 import { intervalUnsupported } from "../../evaluate/intervals/conformal.ts";

@@ -3,7 +3,7 @@ import type { MlCandidates } from "../../contract/config/ml-settings.ts";
 import { type MlSettings, parseMlSettings, seedOf } from "../../contract/config/ml-settings.ts";
 import { recordsRefits } from "../../contract/config/panel-settings.ts";
 import { MucastError } from "../../contract/errors/errors.ts";
-import { trialColumns } from "../../contract/model-params/column-demands.ts";
+import { trialColumns } from "../../contract/model-params/value-rules.ts";
 import { regressorLibraries } from "../../engine/environment/engine-status.ts";
 import type { EnginePool } from "../../engine/pool/pool.ts";
 import { ONE_BLOCK } from "../../panel/refit-blocks.ts";
