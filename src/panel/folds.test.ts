@@ -8,7 +8,7 @@ function foldsOver(n: number, cvTestSize: number, nSplits: number, delay = 0) {
   const days = Int32Array.from({ length: n }, (_, i) => i);
   return walkForwardFolds(
     { days, labelDays: days.map((day) => day + 1 + delay) },
-    { cvTestSize, nSplits, delay },
+    { cv_test_size: cvTestSize, n_splits: nSplits, delay },
   );
 }
 
@@ -82,7 +82,7 @@ test("with a delay, a fold trains on thirty rows or more before its test, and on
       const labelDays = Int32Array.from(rows, (day) => day + 1 + delay);
       const folds = walkForwardFolds(
         { days: Int32Array.from(rows), labelDays },
-        { cvTestSize, nSplits: 4, delay, window },
+        { cv_test_size: cvTestSize, n_splits: 4, delay, window },
       );
       const n = rows.length;
       assert.equal(folds.length, Math.max(0, Math.min(4, Math.floor((n - 30 - delay) / cvTestSize))));

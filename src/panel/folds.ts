@@ -38,20 +38,20 @@ interface FitDates {
 export function walkForwardFolds(
   { days, labelDays }: FitDates,
   settings: {
-    readonly cvTestSize: number;
-    readonly nSplits: number;
+    readonly cv_test_size: number;
+    readonly n_splits: number;
     readonly delay: number;
     readonly window?: number | undefined;
   },
 ): Fold[] {
-  const { cvTestSize, nSplits, delay, window = Number.POSITIVE_INFINITY } = settings;
+  const { cv_test_size: testSize, n_splits, delay, window = Number.POSITIVE_INFINITY } = settings;
   const n = days.length;
-  const k = foldCount(n, cvTestSize, nSplits, delay);
+  const k = foldCount(n, testSize, n_splits, delay);
   return Array.from({ length: k }, (_, j) => {
-    const testStart = n - (k - j) * cvTestSize;
+    const testStart = n - (k - j) * testSize;
     const trainEnd = countBefore(labelDays, days[testStart]! + 1);
     const trainStart = Math.max(0, trainEnd - window);
-    return { trainStart, trainEnd, testStart, testEnd: testStart + cvTestSize };
+    return { trainStart, trainEnd, testStart, testEnd: testStart + testSize };
   });
 }
 

@@ -6,8 +6,8 @@ import { type PooledPlan, planPooled } from "./pooled-plan.ts";
 
 const CUT = 80;
 const settings = fc.record({
-  cvTestSize: fc.integer({ min: 1, max: 9 }),
-  nSplits: fc.integer({ min: 1, max: 6 }),
+  cv_test_size: fc.integer({ min: 1, max: 9 }),
+  n_splits: fc.integer({ min: 1, max: 6 }),
 });
 const planned = fc.integer({ min: 0, max: 5 }).chain((delay) =>
   fc.tuple(
@@ -60,8 +60,9 @@ test("sorts rows by label date, date and ticker", () => {
 });
 
 test("folds test blocks of the last dates, and train on a prefix that knows no later label", () => {
-  const property = fc.property(planned, ([panels, { cvTestSize, nSplits, delay }]) => {
-    const plan: PooledPlan<RandomPanel> = planPooled(panels, { cvTestSize, nSplits, delay });
+  const property = fc.property(planned, ([panels, options]) => {
+    const { cv_test_size: cvTestSize, n_splits: nSplits, delay } = options;
+    const plan: PooledPlan<RandomPanel> = planPooled(panels, options);
     const fit = slowRows(panels, "fit");
     const dates = distinctDates(fit);
     const k = Math.max(0, Math.min(nSplits, Math.floor((dates.length - 30 - delay) / cvTestSize)));

@@ -127,10 +127,10 @@ export function planPooled<P extends PooledRows>(
 }
 
 interface PooledPlanSettings {
-  readonly cvTestSize: number;
-  readonly nSplits: number;
+  readonly cv_test_size: number;
+  readonly n_splits: number;
   readonly delay: number;
-  readonly window?: number;
+  readonly window?: number | undefined;
 }
 
 /** The start of the training rows that end before a row: 0, or the first row of the last `window` label dates. */
@@ -221,7 +221,7 @@ function secondDay({ days, joins }: PooledRows, row: number, day: Day): Day {
 function foldsOf(
   panels: readonly PooledRows[],
   labelDays: Int32Array,
-  { cvTestSize, nSplits, delay }: PooledPlanSettings,
+  { cv_test_size: testSize, n_splits, delay }: PooledPlanSettings,
   startOf: StartOf,
 ): PooledFold[] {
   const distinct = new Set<Day>();
@@ -230,13 +230,13 @@ function foldsOf(
   }
   const dates = Int32Array.from(distinct).sort();
   const n = dates.length;
-  const k = foldCount(n, cvTestSize, nSplits, delay);
+  const k = foldCount(n, testSize, n_splits, delay);
   return Array.from({ length: k }, (_, j) => {
-    const first = n - (k - j) * cvTestSize;
+    const first = n - (k - j) * testSize;
     const from = dates[first]!;
     const trainEnd = countBefore(labelDays, from + 1);
-    const until = dates[first + cvTestSize];
-    const knownBy = dates[first + cvTestSize + delay];
+    const until = dates[first + testSize];
+    const knownBy = dates[first + testSize + delay];
     const testEnd = knownBy === undefined ? labelDays.length : countBefore(labelDays, knownBy + 1);
     return { from, until, knownBy, trainStart: startOf(trainEnd), trainEnd, testEnd };
   });

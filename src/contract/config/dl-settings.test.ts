@@ -25,11 +25,11 @@ test("fills in every default", () => {
   assert.deepEqual(warnings, []);
   const training = { epochs: 20, batch_size: 64, learning_rate: 0.001, patience: 5, optimizer: "adam" };
   assert.deepEqual(settings, {
-    enabled: true,
+    status: true,
     network: { architecture: "mlp", ...DEFAULT_NETWORKS.mlp },
     training: { ...training, weight_decay: 0, grad_clip: 1, loss: "r2", monitor: "loss" },
     ...{ ensemble: 1, scaler: "robust", lookback: 10, device: "auto", seed: 42, shrinkage: "none" },
-    ...{ delay: 0, target: "return", crossSection: false, calibrates: false, joint: false },
+    ...{ delay: 0, target: "return", cross_section: false, calibrates: false, joint: false },
   });
 });
 
@@ -48,11 +48,11 @@ test("every field of the config reaches the settings", () => {
     ...{ refit_every: 63, window: 750 },
   });
   assert.deepEqual(settings, {
-    enabled: false,
+    status: false,
     network: { architecture: "portfolio_lstm", ...entry },
     training: { ...training, batch_size: 16, grad_clip: 0, loss: "mahalanobis", monitor: "ic" },
     ...{ ensemble: 50, scaler: "minmax", lookback: 21, device: "cuda:3", seed: 7, intervals },
-    ...{ shrinkage: "own", delay: 5, target: "relative", crossSection: true, refitEvery: 63, window: 750 },
+    ...{ shrinkage: "own", delay: 5, target: "relative", cross_section: true, refit_every: 63, window: 750 },
     ...{ calibrates: true, joint: true },
   });
 });

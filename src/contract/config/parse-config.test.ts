@@ -34,8 +34,9 @@ test("fills in every default of run_ml_job", () => {
   assert.deepEqual(params, {
     model: "ridge",
     model_params: {},
+    cv_test_size: 15,
     n_splits: 15,
-    intervals: { enabled: true, alpha: 0.1, bound: "both", method: "adaptive" },
+    intervals: { alpha: 0.1, bound: "both", method: "adaptive" },
     scaler: "none",
     shrinkage: "none",
     fit: "per_ticker",
@@ -69,7 +70,7 @@ test("one error contains all faults, each with its path, its value and the neare
 });
 
 test("test_size means cv_test_size, and different values for both are a fault", () => {
-  assert.equal(ml({ model: "rf", test_size: 7 }).value["ML params"].test_size, 7);
+  assert.equal(ml({ model: "rf", test_size: 7 }).value["ML params"].cv_test_size, 7);
   assert.equal(ml({ model: "rf", test_size: 7, cv_test_size: 7 }).value["ML params"].cv_test_size, 7);
   assert.match(faults(() => ml({ model: "rf", test_size: 7, cv_test_size: 8 }))[0]!.path, /test_size/);
 });

@@ -139,7 +139,8 @@ function shapeOf(schema: z.ZodType | undefined): Record<string, z.ZodType> {
 
 function unwrap(schema: z.ZodType | undefined): z.ZodType | undefined {
   let inner = schema;
-  while (inner !== undefined && "innerType" in inner.def) inner = inner.def.innerType as z.ZodType;
+  while (inner !== undefined && ("innerType" in inner.def || "in" in inner.def))
+    inner = ("innerType" in inner.def ? inner.def.innerType : inner.def.in) as z.ZodType;
   return inner;
 }
 

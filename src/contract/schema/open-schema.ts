@@ -30,6 +30,14 @@ export function integer(least: number, most: number) {
   return z.int().min(least).max(most);
 }
 
+export function byDefault<S extends z.ZodType>(
+  schema: S,
+  value: z.core.util.NoUndefined<z.output<S>>,
+  about: string,
+): z.ZodDefault<S> {
+  return schema.default(value).describe(about);
+}
+
 /** A strict object with its name in the published schemas. */
 export function named<S extends z.core.$ZodLooseShape>(
   id: string,

@@ -5,7 +5,7 @@ import type { ModelName } from "../../contract/model-params/models.ts";
 import { mib } from "../../engine/process-memory.ts";
 import type { Estimate } from "../plan.ts";
 
-type Regressor = Pick<MlSettings, "model" | "scaler" | "resolvedParams">;
+type Regressor = Pick<MlSettings, "model" | "scaler" | "model_params">;
 
 /**
  * What one fit costs. `value` and `row`: peak bytes of a worker for each value and each row of the training matrix, without the mapped matrix
@@ -59,7 +59,7 @@ const BIN_SAMPLE = { rows: 200_000, valueBytes: 14 };
 const TREE_NODE_BYTES = 72;
 
 /** Estimated peak memory of a worker for a fit, in bytes, without the files that it maps. */
-export function workerBytes(size: FitSize, { model: { name }, scaler, resolvedParams }: Regressor): number {
+export function workerBytes(size: FitSize, { model: { name }, scaler, model_params }: Regressor): number {
   const { rows, columns, hasAbsent, shuffledRows = 0 } = size;
   // Scalers copy the rows, and so does filling in absent columns. The first copy is freed once the second is made.
   const copies = (scaler === "none" ? 0 : 1) + (hasAbsent ? 1 : 0);
@@ -68,12 +68,12 @@ export function workerBytes(size: FitSize, { model: { name }, scaler, resolvedPa
   const copied = FLOAT_BYTES * columns * (extra * rows + 2 * shuffledRows);
   const library = FIT_COSTS[name].value * rows * columns + FIT_COSTS[name].row * rows;
   const sample = name === "lightgbm" ? BIN_SAMPLE.valueBytes * Math.min(rows, BIN_SAMPLE.rows) * columns : 0;
-  const trees = name === "random_forest" ? forestBytes(rows, resolvedParams) : 0;
+  const trees = name === "random_forest" ? forestBytes(rows, model_params) : 0;
   return Math.ceil(WORKER_BYTES + copied + Math.max(library, sample) + trees);
 }
 
 /** The trees of a forest, which grow until a leaf has `min_samples_leaf` rows or they reach their depth or size limit. */
-function forestBytes(rows: number, params: MlSettings["resolvedParams"]): number {
+function forestBytes(rows: number, params: MlSettings["model_params"]): number {
   const numberOf = (name: string, otherwise: number): number => {
     const value = Number(JSON.stringify(params[name] ?? null));
     return Number.isFinite(value) ? value : otherwise;

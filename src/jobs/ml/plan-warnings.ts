@@ -14,7 +14,7 @@ import type { Listed } from "../shared/listed-warnings.ts";
 export function planWarnings(
   { ticker, fit, warnings, joins }: PanelRows,
   folds: readonly Fold[],
-  { cvTestSize: testSize, nSplits: asked, fit: kind, shrinkage }: MlSettings,
+  { cv_test_size: testSize, n_splits: asked, fit: kind, shrinkage }: MlSettings,
 ): readonly Warning[] {
   // `late_ticker` reports these.
   if (joins !== undefined) return warnings;

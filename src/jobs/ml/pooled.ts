@@ -38,7 +38,7 @@ const POOLED = "pooled";
 interface PooledFits extends MatrixFits {
   readonly plan: PooledPlan<FitPanel>;
   readonly union: FeatureUnion;
-  readonly nSplits: number;
+  readonly n_splits: number;
 }
 
 /** Candidates of a job share the rows of the same panels, and everything but the regressor. */
@@ -49,9 +49,9 @@ function planFits(
   settings: MlSettings,
   jobBlocks: readonly RefitBlock[],
 ): PooledFits {
-  const { nSplits } = settings;
+  const { n_splits } = settings;
   const found = PLANNED.get(panels);
-  if (found?.nSplits === nSplits) return found;
+  if (found?.n_splits === n_splits) return found;
   const plan = planPooled(panels, settings, jobBlocks);
   const folds = plan.folds.map(
     ({ trainStart, trainEnd, testEnd }): PlannedFit => ({
@@ -69,7 +69,7 @@ function planFits(
   ) as [BlockFit, ...BlockFit[]];
   const members = plan.members.map(({ panel }) => panel);
   const union = uniteFeatures(members, "each fit uses the mean of the others");
-  const fits = { plan, union, folds, blocks, nSplits };
+  const fits = { plan, union, folds, blocks, n_splits };
   PLANNED.set(panels, fits);
   return fits;
 }

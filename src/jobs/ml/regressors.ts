@@ -39,14 +39,14 @@ export const REGRESSORS: JobKind<MlSettings, FittedTicker> = {
   poolsOf: SharedFits.poolsOf,
   tested: (settings, choice) => ({
     ...settings,
-    nSplits: settings.nSplits + (choice as MlCandidates).warmUp,
+    n_splits: settings.n_splits + (choice as MlCandidates).warm_up,
   }),
   testedParts: ({ heldOut }) => [heldOut],
   choose: (fits, first, choice) => combineRegressors(fits, first, choice as MlCandidates),
   judged: () => "out_of_fold",
   recorded: recordedMl,
   seed: seedOf,
-  model: ({ model, resolvedParams }) => ({ name: model.name, params: resolvedParams }),
+  model: ({ model, model_params }) => ({ name: model.name, params: model_params }),
   fit: ({ fit }) => fit,
 };
 
@@ -56,8 +56,8 @@ function candidatesOf({ choice, ...settings }: MlSettings & { readonly choice?: 
 
 /** Whether something needs the rows of all tickers before the first is fitted. */
 function comparesTickers(settings: MlSettings): boolean {
-  const { fit, target, crossSection, choice, importance } = settings;
-  const isAlone = fit === "per_ticker" && target === "return" && !crossSection && !importance;
+  const { fit, target, cross_section, choice, importance } = settings;
+  const isAlone = fit === "per_ticker" && target === "return" && !cross_section && !importance;
   return !isAlone || choice !== undefined || recordsRefits(settings);
 }
 

@@ -73,11 +73,11 @@ export async function previewJob<S extends Chosen<S>, T extends ModelledTicker>(
   inputs: Inputs,
   { workFolder, signal }: { readonly workFolder: string; readonly signal: AbortSignal },
 ): Promise<JobPreview> {
-  const { refitEvery, choice } = settings;
+  const { refit_every, choice } = settings;
   const trains = kind.libraries(settings) !== undefined;
   const store = { workFolder, isPreview: true };
   const listedOf = (panel: TickerPanel) => kind.listed(panel, settings);
-  const read = await readTickers(inputs.panels(), store, { refitEvery, signal }, listedOf);
+  const read = await readTickers(inputs.panels(), store, { refit_every, signal }, listedOf);
   const ready = prepareTickers(kind, read, [settings, ...testedSettings(kind, settings)], store, listedOf);
   const { blocks } = ready;
   const { panels, ...compared } = ready.of(settings);

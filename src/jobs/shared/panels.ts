@@ -64,7 +64,7 @@ function storeFeatures(
 export async function readTickers(
   read: AsyncIterable<ReadPanel>,
   store: PanelStore,
-  { refitEvery, signal }: { readonly refitEvery: number | undefined; readonly signal: AbortSignal },
+  { refit_every, signal }: { readonly refit_every: number | undefined; readonly signal: AbortSignal },
   listedOf: ListPanel,
 ): Promise<ReadTickers> {
   const panels: FitPanel[] = [];
@@ -78,7 +78,7 @@ export async function readTickers(
     }
     const { input, ...failure } = one;
     failures.push(failure);
-    if (input === undefined || refitEvery === undefined) continue;
+    if (input === undefined || refit_every === undefined) continue;
     const { values, ...features } = input.features;
     const path = join(store.workFolder, `short${short.length}.npy`);
     const shape = [features.columns.length, features.days.length];
@@ -113,13 +113,13 @@ export interface ComparedTickers {
  */
 export function compareTickers(
   read: Pick<ReadTickers, "panels" | "failures">,
-  { crossSection, target }: PanelSettings,
+  { cross_section, target }: PanelSettings,
   store: PanelStore,
   name: string,
   removes: boolean,
 ): ComparedTickers {
   const same: ComparedTickers = { ...read, warnings: [], zScores: new Set(), compare: (panel) => panel };
-  const scored = crossSection ? addZScores(read, store, name, removes) : same;
+  const scored = cross_section ? addZScores(read, store, name, removes) : same;
   return target === "return" ? scored : addTargets(scored);
 }
 

@@ -159,7 +159,7 @@ export function prepareTickers<S extends Chosen<S>, T extends ModelledTicker>(
   store: PanelStore,
   listedOf: (panel: TickerPanel) => FitPanel["listed"],
 ) {
-  const keyOf = ({ target, crossSection }: S) => `${target}-${crossSection}`;
+  const keyOf = ({ target, cross_section }: S) => `${target}-${cross_section}`;
   const isPooled = (own: S) => kind.fit(own) === "pooled";
   const nameOf = (own: S) => `${keyOf(own)}${isPooled(own) ? "-pooled" : ""}`;
   const byKey = Map.groupBy(candidates, keyOf);
@@ -168,7 +168,7 @@ export function prepareTickers<S extends Chosen<S>, T extends ModelledTicker>(
   );
   const all = candidates.map((own) => compared.get(keyOf(own))!);
   const { panels: early } = all.find(({ panels }) => panels.length > 0) ?? all[0]!;
-  const blocks = refitBlocks(early, candidates[0]!.refitEvery);
+  const blocks = refitBlocks(early, candidates[0]!.refit_every);
   const ready = new Map(
     [...Map.groupBy(candidates, nameOf)].map(([name, [own]]) => {
       const found = compared.get(keyOf(own!))!;
@@ -225,11 +225,11 @@ async function fitTogether<S extends Chosen<S>, T extends ModelledTicker>(
   settings: S,
   run: FitRun,
 ): Promise<{ readonly fits: FitOutcome<T>; readonly blocks: readonly RefitBlock[] }> {
-  const { choice, refitEvery } = settings;
+  const { choice, refit_every } = settings;
   const store = { workFolder: run.workFolder, isPreview: false };
   const listedOf = (panel: TickerPanel) => kind.listed(panel, settings);
   const read = await timed(context, "read features", () =>
-    readTickers(inputs.panels(), store, { refitEvery, signal: run.signal }, listedOf),
+    readTickers(inputs.panels(), store, { refit_every, signal: run.signal }, listedOf),
   );
   await run.device;
   const candidates = choice?.candidates ?? [{ label: "", settings }];

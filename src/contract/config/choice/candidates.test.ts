@@ -34,11 +34,11 @@ describe("candidates of run_ml_job", () => {
       { model: "lightgbm", scaler: "none", fit: "pooled", target: "relative" },
       { model: "lasso" },
     ]);
-    const { candidates, rule, seed, warmUp } = choice;
-    assert.deepEqual({ rule, seed, warmUp }, { rule: "mean", seed: 42, warmUp: 15 });
+    const { candidates, rule, seed, warm_up } = choice;
+    assert.deepEqual({ rule, seed, warm_up }, { rule: "mean", seed: 42, warm_up: 15 });
     assert.deepEqual(
-      candidates.map(({ settings: { model, scaler, fit, target, resolvedParams } }) => [
-        ...[model.name, scaler, fit, target, JSON.stringify(resolvedParams.alpha)],
+      candidates.map(({ settings: { model, scaler, fit, target, model_params } }) => [
+        ...[model.name, scaler, fit, target, JSON.stringify(model_params.alpha)],
       ]),
       [
         ["ridge", "standard", "per_ticker", "return", "300"],
@@ -120,19 +120,6 @@ describe("candidates of run_ml_job", () => {
     for (const [candidates, message] of cases) assert.match(refusal(candidates).message, message);
     const nine = { alpha: [1, 2, 3, 4, 5, 6, 7, 8, 9] };
     assert.match(refusal([{ grid: nine }], { warm_up: 1_000 }).message, /needs 10160 fits per ticker/);
-  });
-
-  it("may have no key that the schema's copy lacks", () => {
-    const held = ["5", "[]", '{"length": "1e15"}', `"${"x".repeat(20_000)}"`];
-    const searches = held.map((value) => `{"grid": {"alpha": [1], "__proto__": ${value}}}`);
-    const draw = '{"draws": 2, "draw": {"alpha": {"int": [1, 9]}, "__proto__": {"int": [1, 2]}}}';
-    for (const entry of [...searches, draw, '{"grid": {"alpha": [[{"__proto__": 1}]]}}']) {
-      const text = `{"ML params": {"model": "ridge", "choice": {"candidates": [{"model": "lasso"}, ${entry}]}}}`;
-      assert.match(
-        refusalOf(() => parseMlSettings(text)).message,
-        /candidates\[1\]\.(grid|draw)\..*__proto__: is not a name/,
-      );
-    }
   });
 });
 

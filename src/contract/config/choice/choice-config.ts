@@ -15,7 +15,6 @@ const rangeSchema = z
   .tuple([z.number(), z.number()])
   .refine(([low, high]) => low < high, "must be [low, high] with low < high");
 
-/** The distribution of one drawn parameter: exactly one of its members is given. */
 const drawSchema = z
   .strictObject({
     log: s.optional(
@@ -74,19 +73,17 @@ function searchRefined<T extends z.ZodType<CandidateSearch>>(schema: T): T {
 }
 
 const choiceMembers = {
-  rule: z
-    .enum(CHOICE_RULES)
-    .default("mean")
-    .describe(
-      "mean: the mean of the candidates within one standard error of the best. best: the best candidate alone.",
-    ),
-  measure: z
-    .enum(CHOICE_MEASURES)
-    .default("squared_error")
-    .describe(
-      "squared_error: the best has the smallest squared error. ic: the best has the largest mean IC over dates with at least 5 tickers.",
-    ),
-  seed: s.integer(0, Number.MAX_SAFE_INTEGER).default(42).describe("Seed of the draws."),
+  rule: s.byDefault(
+    z.enum(CHOICE_RULES),
+    "mean",
+    "mean: the mean of the candidates within one standard error of the best. best: the best candidate alone.",
+  ),
+  measure: s.byDefault(
+    z.enum(CHOICE_MEASURES),
+    "squared_error",
+    "squared_error: the best has the smallest squared error. ic: the best has the largest mean IC over dates with at least 5 tickers.",
+  ),
+  seed: s.byDefault(s.integer(0, Number.MAX_SAFE_INTEGER), 42, "Seed of the draws."),
 };
 
 /** One entry of run_ml_job's `choice.candidates`. It inherits what it does not set. */
@@ -106,10 +103,11 @@ export const mlChoiceSchema = s
   .named("MlChoice", {
     candidates: z.array(mlCandidateSchema).min(1).max(LIMITS.candidates),
     ...choiceMembers,
-    warm_up: s
-      .integer(0, LIMITS.nSplits)
-      .default(15)
-      .describe("Further folds before the n_splits folds; they only serve the choice."),
+    warm_up: s.byDefault(
+      s.integer(0, LIMITS.nSplits),
+      15,
+      "Further folds before the n_splits folds; they only serve the choice.",
+    ),
   })
   .describe("Tries several candidates, of which `ML params` itself is the first. Our addition.");
 
@@ -119,7 +117,7 @@ const section = z.record(z.string(), z.unknown());
 const dlCandidateSchema = searchRefined(
   z.strictObject({
     label,
-    "current option": z.string().optional().describe("The network; without it, that of the config."),
+    "current option": s.optional(z.string(), "The network; without it, that of the config."),
     training_params: section.optional(),
     data_processing: section.optional(),
     models_params: z.record(z.string(), section).optional(),

@@ -19,7 +19,7 @@ export function combineRegressors(
   first: FirstOutcome,
   choice: MlCandidates,
 ): FitOutcome<FittedTicker> & { readonly choice: ChoiceResult } {
-  const { nSplits } = choice.candidates[0]!.settings;
+  const { n_splits } = choice.candidates[0]!.settings;
   const foldsOf = ({ folds, heldOut, fitLabels }: FittedTicker): TestedFolds => {
     let at = 0;
     const [learned] = folds;
@@ -29,7 +29,7 @@ export function combineRegressors(
         at += testEnd - testStart;
         return { from, to: at, first: heldOut.days[from]! };
       }),
-      warmUpFolds: Math.max(0, folds.length - nSplits),
+      warmUpFolds: Math.max(0, folds.length - n_splits),
       unit: learned ? rootMeanSquare(fitLabels.subarray(learned.trainStart, learned.trainEnd)) ** 2 : 0,
     };
   };
@@ -53,7 +53,7 @@ function combine(
   const { ticker, joins, rows } = first;
   const folds = first.folds.slice(warmUpFolds);
   const isAlone = members.length === 1 && members[0] === base;
-  const { nSplits: asked, cvTestSize: testSize, fit, shrinkage } = choice.candidates[0]!.settings;
+  const { n_splits: asked, cv_test_size: testSize, fit, shrinkage } = choice.candidates[0]!.settings;
   const facts = { ticker, fitRows: rows.fitRows, testSize, asked, got: folds.length, fit };
   // `late_ticker` reports those of late tickers.
   const fewer = joins === undefined ? fewerFolds({ ...facts, shrinks: shrinkage === "own" }) : undefined;

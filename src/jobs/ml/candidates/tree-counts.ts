@@ -76,18 +76,18 @@ function any(names: string): Record<string, "any"> {
 export function treeCountOf(
   settings: MlSettings,
 ): { readonly group: string; readonly trees: number } | undefined {
-  const { model, estimator, resolvedParams, scaler, fit, target, crossSection } = settings;
+  const { model, estimator, model_params, scaler, fit, target, cross_section } = settings;
   const countable = COUNTABLE[model.name];
   if (countable === undefined || (fit === "pooled" && !countable.pooled)) return undefined;
   const { count, required = [] } = countable;
   const { [count]: _, ...others } = estimator.params;
-  const trees = JSON.stringify(resolvedParams[count] ?? null);
+  const trees = JSON.stringify(model_params[count] ?? null);
   const isAccepted = ([name, value]: [string, RawJson]) => {
     const accepted = Object.hasOwn(countable.others, name) ? countable.others[name]! : [];
     return accepted === "any" || (typeof value === "string" && accepted.includes(value));
   };
   if (!/^[1-9]\d*$/.test(trees) || !Object.entries(others).every(isAccepted)) return undefined;
   if (required.some((name) => (others[name] ?? null) === null)) return undefined;
-  const group = { model: model.name, others, scaler, fit, target, crossSection };
+  const group = { model: model.name, others, scaler, fit, target, cross_section };
   return { group: canonicalJson(group), trees: Number(trees) };
 }

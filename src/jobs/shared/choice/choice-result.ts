@@ -24,7 +24,7 @@ export interface ChoiceTicker {
 
 export type JobChoice = Choice<unknown> & {
   /** run_ml_job: the number of folds that only serve the choice. */
-  readonly warmUp?: number;
+  readonly warm_up?: number;
 };
 
 export interface ChoiceResult extends ChoiceGains {
@@ -62,7 +62,7 @@ export function choiceOf(
     measure: choice.measure,
     method: CHOICE_METHOD,
     seed: choice.seed,
-    ...(choice.warmUp === undefined ? {} : { warm_up: choice.warmUp }),
+    ...(choice.warm_up === undefined ? {} : { warm_up: choice.warm_up }),
     candidates: choice.candidates.map(({ label }, c) => ({
       label,
       ...recordGain(gains[c]!),

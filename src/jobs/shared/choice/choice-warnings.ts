@@ -22,7 +22,7 @@ export function choiceWarnings(reports: readonly CandidateReport[], result: Choi
       ...failedWarning(report, c, result),
       ...modelWarnings(report, c, result),
     ]),
-    ...shortWarmUp(folded, choice.warmUp ?? 0),
+    ...shortWarmUp(folded, choice.warm_up ?? 0),
     ...earlyFolds(folded, chosen.series, choice.measure),
     ...noiseWarning(result),
   ];
