@@ -177,7 +177,7 @@ const CONFIGS = {
   "NN params": { "Dot prediction": { "current option": "mlp", refit_every: 21 } },
 };
 
-for (const { path, harmless, instead } of REMOVED_SETTINGS) {
+for (const [path, harmless, why] of REMOVED_SETTINGS) {
   const name = `config.${path.join(".")}`;
 
   test(`${name} is refused with what to do instead, except the value that changes nothing`, () => {
@@ -187,7 +187,7 @@ for (const { path, harmless, instead } of REMOVED_SETTINGS) {
       return (path[0] === "ML params" ? parseMlSettings : parseDlSettings)(JSON.stringify(config)).settings;
     };
     assert.deepEqual(settingsWith(harmless), settingsWith(undefined));
-    const message = `${name}: "other" was removed in 0.3.0 (see CHANGELOG.md); ${instead}`;
+    const message = `${name}: "other" was removed in 0.3.0 (see CHANGELOG.md); leave it out: ${why}`;
     assert.throws(() => settingsWith("other"), { code: "invalid_request", message });
   });
 }

@@ -9,9 +9,8 @@ import { TAG_LIMITS, TAG_PATTERN } from "./limits.ts";
 export const AUDIT_CHECKS = ["truncation", "restatement", "foresight", "skill"] as const;
 export type AuditCheckName = (typeof AUDIT_CHECKS)[number];
 
-function bound(what: string) {
-  return z.iso.date().optional().describe(`${what}, if the data-extraction blob does not say it.`);
-}
+const bound = (what: string) =>
+  s.optional(z.iso.date(), `${what}, if the data-extraction blob does not say it.`);
 
 /** The window of a job, for a data-extraction blob that does not have one, such as a Parquet table. */
 export const requestedWindowSchema = z.strictObject({
@@ -38,12 +37,8 @@ export function distinctEntries({ value, issues }: z.core.ParsePayload<string[]>
   }
 }
 
-export const tagSchema = z
-  .string()
-  .regex(
-    new RegExp(`^${TAG_PATTERN}$`),
-    `must be 1 to ${TAG_LIMITS.characters} printable ASCII characters without a space at either end`,
-  );
+const TAG_RULE = `must be 1 to ${TAG_LIMITS.characters} printable ASCII characters without a space at either end`;
+export const tagSchema = z.string().regex(new RegExp(`^${TAG_PATTERN}$`), TAG_RULE);
 
 export const tagsSchema = z
   .array(tagSchema)
@@ -54,31 +49,33 @@ export const tagsSchema = z
     `Labels to find and group runs by: at most ${TAG_LIMITS.tags} different ones of 1 to ${TAG_LIMITS.characters} printable ASCII characters. They change no number.`,
   );
 
-const featureUrl = z
-  .string()
-  .min(1)
-  .describe("The feature blob: {blob_url}/data/feature_engine_<id>.json, or .parquet");
-const dataExtractorUrl = z
-  .string()
-  .min(1)
-  .describe("The data-extraction blob: {blob_url}/data/data_extractor_<id>.json, or .parquet");
+const url = z.string().min(1);
+const flag = z.boolean();
 
-const portable = s.optional(
-  z.boolean(),
-  "Pins the kernels of the engine, so that every x86-64-v3 processor gives the same bytes. Slower.",
-);
+const inputMembers = {
+  feature_url: url.describe("The feature blob: {blob_url}/data/feature_engine_<id>.json, or .parquet"),
+  data_extractor_url: url.describe(
+    "The data-extraction blob: {blob_url}/data/data_extractor_<id>.json, or .parquet",
+  ),
+};
 
 const tags = tagsSchema.optional();
 
 /** What the jobs accept besides the three inputs. All of it is our addition, and optional. */
-const jobOptionsSchema = z.strictObject({ ...requestedWindowSchema.shape, portable, tags });
+const jobOptionsSchema = z.strictObject({
+  ...requestedWindowSchema.shape,
+  portable: s.optional(
+    flag,
+    "Pins the kernels of the engine, so that every x86-64-v3 processor gives the same bytes. Slower.",
+  ),
+  tags,
+});
 
 /** The payload of both jobs. In a job container the three fields are FEATURE_URL, DATA_EXTRACTOR_URL and CONFIG. */
 export const payloadSchema = s.named(
   "Payload",
   {
-    feature_url: featureUrl,
-    data_extractor_url: dataExtractorUrl,
+    ...inputMembers,
     config: z.looseObject({}).describe("Config of run_ml_job or run_dl_job; at most 32 KiB as JSON text."),
     ...jobOptionsSchema.shape,
   },
@@ -87,6 +84,7 @@ export const payloadSchema = s.named(
 
 /** The largest options of an audit. Each cut costs a job; with 999 permutations, the smallest p-value is 0.001. */
 export const AUDIT_LIMITS = { truncations: 100, permutations: 999, accepted: 200, featureName: 200 } as const;
+export const AUDIT_DEFAULTS = { truncations: 5, permutations: 19 } as const;
 
 /** What an audit accepts besides a job's payload; `mucast audit` has a flag for each. */
 export const auditOptionsSchema = z.strictObject({
@@ -95,13 +93,10 @@ export const auditOptionsSchema = z.strictObject({
     z.enum(JOB_OPERATIONS),
     "The job to audit; required only if the config has the sections of both jobs.",
   ),
-  checks: z.array(z.enum(AUDIT_CHECKS)).min(1).optional().describe("Checks to run; all checks by default."),
-  quick: s.optional(
-    z.boolean(),
-    "Run ridge, or the network for 2 epochs, instead of the config's own model.",
-  ),
+  checks: s.optional(z.array(z.enum(AUDIT_CHECKS)).min(1), "Checks to run; all checks by default."),
+  quick: s.optional(flag, "Run ridge, or the network for 2 epochs, instead of the config's own model."),
   portable: s.optional(
-    z.boolean(),
+    flag,
     "Pins the kernels of the jobs that the audit runs, as `portable` does for a job. Slower.",
   ),
   truncations: s.optional(
@@ -116,19 +111,16 @@ export const auditOptionsSchema = z.strictObject({
     z.array(z.string().min(1).max(AUDIT_LIMITS.featureName)).max(AUDIT_LIMITS.accepted),
     "Features whose high correlation is legitimate, or `implausible_job`.",
   ),
-  previous_feature_url: z.string().min(1).optional().describe("The feature blob of an earlier day."),
-  previous_data_extractor_url: s.optional(z.string().min(1), "The data-extraction blob of an earlier day."),
+  previous_feature_url: s.optional(url, "The feature blob of an earlier day."),
+  previous_data_extractor_url: s.optional(url, "The data-extraction blob of an earlier day."),
   tags,
 });
 export type AuditOptions = z.infer<typeof auditOptionsSchema>;
 
-export const AUDIT_DEFAULTS = { truncations: 5, permutations: 19 } as const;
-
 export const auditPayloadSchema = s.named(
   "AuditPayload",
   {
-    feature_url: featureUrl,
-    data_extractor_url: dataExtractorUrl,
+    ...inputMembers,
     config: z.looseObject({}).describe("The job's config; at most 32 KiB as JSON text."),
     ...auditOptionsSchema.shape,
   },
@@ -136,23 +128,19 @@ export const auditPayloadSchema = s.named(
 );
 
 const replayOptionsSchema = z.strictObject({
-  output_url: z
-    .string()
-    .min(1)
-    .describe("The output of a job: {blob_url}/data/ml_engine_<id>.json or nn_engine_<id>.json"),
-  portable: s.optional(z.boolean(), "Whether the kernels are pinned; by default as recorded in the output."),
+  output_url: url.describe("The output of a job: {blob_url}/data/ml_engine_<id>.json or nn_engine_<id>.json"),
+  portable: s.optional(flag, "Whether the kernels are pinned; by default as recorded in the output."),
   tags,
 });
-
 export type ReplayOptions = z.infer<typeof replayOptionsSchema>;
 
 export const replayPayloadSchema = s.named(
   "ReplayPayload",
   {
     ...replayOptionsSchema.shape,
-    feature_url: s.optional(featureUrl, "The feature blob, if it is no longer at its recorded location."),
+    feature_url: s.optional(url, "The feature blob, if it is no longer at its recorded location."),
     data_extractor_url: s.optional(
-      dataExtractorUrl,
+      url,
       "The data-extraction blob, if it is no longer at its recorded location.",
     ),
     config: s.optional(
