@@ -20,16 +20,9 @@ export function isRunning(pid: number): boolean {
   return startTimeOf(pid) !== undefined;
 }
 
-/**
- * Whether a process is stopped, as by SIGSTOP, on Linux. A process under a debugger (state t) does not count, nor does one that cannot be
- * looked up.
- */
+/** Whether a process is stopped, as by SIGSTOP, on Linux. */
 export function isStopped(pid: number): boolean {
-  try {
-    return fieldsOf(pid)?.[STATE] === "T";
-  } catch {
-    return false;
-  }
+  return fieldsOf(pid)?.[STATE] === "T";
 }
 
 /** The session of a running process, on Linux; undefined if no such process is running. */
