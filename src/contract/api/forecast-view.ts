@@ -55,14 +55,13 @@ const missingSchema = s.named("MissingForecast", "A requested ticker that has no
 });
 
 const choiceViewSchema = s.named("ChoiceView", {
-  candidates: s
-    .list(
-      choiceCandidateSchema
-        .omit({ settings: true, dropped_on: true })
-        .extend({ number: s.count })
-        .meta({ id: "CandidateView" }),
-    )
-    .describe("The largest gain over candidate 0 first."),
+  candidates: s.list(
+    choiceCandidateSchema
+      .omit({ settings: true, dropped_on: true })
+      .extend({ number: s.count })
+      .meta({ id: "CandidateView" }),
+    "The largest gain over candidate 0 first.",
+  ),
   count: s.count.describe("Number of candidates in the output."),
   measure: choiceSchema.shape.measure,
   honest: choiceSchema.shape.honest,
@@ -93,9 +92,10 @@ export const forecastViewSchema = s.named(
       "With `choice`: what the candidates and choosing among them were worth.",
     ),
     count: s.count.describe("Number of tickers in the output that have a mu."),
-    forecasts: s
-      .list(tickerForecastSchema)
-      .describe("The requested tickers in the requested order; otherwise, the largest |mu| first."),
+    forecasts: s.list(
+      tickerForecastSchema,
+      "The requested tickers in the requested order; otherwise, the largest |mu| first.",
+    ),
     missing: z.array(missingSchema),
     left_out: s.count.describe("Number of requested tickers that did not fit into the answer."),
     metrics: z.strictObject({

@@ -61,7 +61,7 @@ export const operationSchema = s.named(
     operation: submittedOperationSchema,
     status: z.enum(OPERATION_STATUSES),
     model: s.optionalText.describe("Name of the model or the network of the config; absent for a replay."),
-    tags: s.optionalList(s.text).describe("The tags of the payload, in its order; absent if it has none."),
+    tags: s.optionalList(s.text, "The tags of the payload, in its order; absent if it has none."),
     inputs: s.optional(
       s.named("InputNames", {
         feature: s.optionalText.describe("Absent if a replay takes it from its output."),
@@ -73,15 +73,15 @@ export const operationSchema = s.named(
     started_at: moment.nullable().describe("Start of the first attempt."),
     finished_at: moment.nullable(),
     progress: progressSchema.nullable(),
-    warnings: s
-      .list(warningSchema)
-      .describe("The first warnings: at most 200, or as many as fit. The output lists all."),
+    warnings: s.list(
+      warningSchema,
+      "The first warnings: at most 200, or as many as fit. The output lists all.",
+    ),
     warning_counts: s.optional(codeCountsSchema, "Number of warnings by code; absent if there are none."),
-    failures: s
-      .optionalList(failureSchema)
-      .describe(
-        "Tickers that the job went on without, with the same limit as for the warnings; absent if there are none.",
-      ),
+    failures: s.optionalList(
+      failureSchema,
+      "Tickers that the job went on without, with the same limit as for the warnings; absent if there are none.",
+    ),
     failure_counts: s.optional(codeCountsSchema, "Number of such tickers by code; absent if there are none."),
     summary: s.optional(
       runSummarySchema,

@@ -25,7 +25,7 @@ export const queueSchema = s.named(
         ),
       })
       .describe("The service that answers this request."),
-    scopes: s.list(s.mayGrow(z.enum(["read", "write", "admin"]))).describe("What the caller may do."),
+    scopes: s.list(s.mayGrow(z.enum(["read", "write", "admin"])), "What the caller may do."),
   },
   { title: "Queue" },
 );

@@ -51,7 +51,7 @@ export const auditBlobSchema = s.named(
     sentence: s.optionalText.describe(
       "The verdict in words, with what it could not compare. Absent in verdicts of earlier versions.",
     ),
-    blind_spots: s.list(s.text).describe("What no check of this audit can see."),
+    blind_spots: s.list(s.text, "What no check of this audit can see."),
     checks: z
       .strictObject({
         preparation: checkSchema.optional().describe("Only in verdicts of 0.2.0."),
@@ -63,7 +63,7 @@ export const auditBlobSchema = s.named(
       .describe("Each requested check."),
     findings: z.array(findingSchema).max(LISTED_FINDINGS).describe("The first findings, by severity."),
     finding_counts: z.record(s.text, s.positive).describe("All findings, by code."),
-    accepted: s.list(s.text).describe("Accepted features and codes of accepted findings."),
+    accepted: s.list(s.text, "Accepted features and codes of accepted findings."),
     inputs: z.strictObject({
       feature: inputSchema,
       data_extractor: inputSchema,

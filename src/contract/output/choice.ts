@@ -3,7 +3,7 @@ import { CHOICE_MEASURES, CHOICE_RULES } from "../config/choice/choice-config.ts
 import * as s from "../schema/open-schema.ts";
 import { laterFiguresSchema, type TestMethod, testMethodSchema } from "./metrics-schemas.ts";
 
-const members = s.list(s.count).describe("Numbers of candidates, ascending.");
+const members = s.list(s.count, "Numbers of candidates, ascending.");
 
 /** The name of the forecasts of a choice, in place of a model's. @param count of candidates. */
 export function nameOfChoice(count: number): string {
@@ -52,32 +52,31 @@ export const choiceSchema = s.named(
     seed: s.count,
     warm_up: s.count.optional().describe("run_ml_job: further folds that only served the choice."),
     racing: z.boolean().optional().describe("Outputs of 0.2.0: candidates that fell behind were dropped."),
-    candidates: s.list(choiceCandidateSchema).describe("The first is the config itself."),
+    candidates: s.list(choiceCandidateSchema, "The first is the config itself."),
     members: members.describe("Members for the score rows of all tickers, and so for mu."),
     by_ticker: s.optional(
       z.record(s.text, members),
       "Outputs of 0.2.0: members for the score rows by ticker, if these were chosen per ticker.",
     ),
-    changes: s
-      .list(z.strictObject({ date: s.date, members }))
-      .describe("The members for folds that begin at or after the date, by losses known at its close."),
+    changes: s.list(
+      z.strictObject({ date: s.date, members }),
+      "The members for folds that begin at or after the date, by losses known at its close.",
+    ),
     honest: z.strictObject(gainFields).describe("The published out-of-fold forecasts themselves."),
     best: s.count.describe("The candidate with the smallest mean loss over all out-of-fold rows."),
     optimism: s.maybe.describe("The r2 of `best` minus the r2 of `honest`; with measure ic, their ic."),
     losses: z
       .strictObject({
         reference: s.count.describe("The candidate that the others are compared with."),
-        dates: s.list(s.date).describe("Label dates, ascending."),
-        excess: s
-          .list(z.array(s.maybe))
-          .describe(
-            "By candidate and date: the mean over tickers of its squared error less the reference's, in the ticker's unit; with measure ic, the reference's IC less its own. Null without common rows.",
-          ),
-        gains: s
-          .optionalList(s.maybe)
-          .describe(
-            "By date: the mean over tickers of candidate 0's squared error minus the squared error of the published forecasts, in the ticker's unit; with measure ic, the IC of the published forecasts minus candidate 0's; the mean over dates is `honest.gain`. Null without a published row that candidate 0 forecasts.",
-          ),
+        dates: s.list(s.date, "Label dates, ascending."),
+        excess: s.list(
+          z.array(s.maybe),
+          "By candidate and date: the mean over tickers of its squared error less the reference's, in the ticker's unit; with measure ic, the reference's IC less its own. Null without common rows.",
+        ),
+        gains: s.optionalList(
+          s.maybe,
+          "By date: the mean over tickers of candidate 0's squared error minus the squared error of the published forecasts, in the ticker's unit; with measure ic, the IC of the published forecasts minus candidate 0's; the mean over dates is `honest.gain`. Null without a published row that candidate 0 forecasts.",
+        ),
       })
       .describe("What the choice was made from."),
   },

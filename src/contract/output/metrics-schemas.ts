@@ -81,11 +81,10 @@ const jointMissesSchema = s.named("JointMisses", {
 
 const intervalTableSchema = s.named("IntervalTable", {
   pooled: intervalEvidenceSchema,
-  by_volatility: s
-    .optionalList(coverageSchema)
-    .describe(
-      "Over all tickers, ten entries: tenths of each ticker's labelled rows by the standard deviation of the last 20 known returns, the quietest first.",
-    ),
+  by_volatility: s.optionalList(
+    coverageSchema,
+    "Over all tickers, ten entries: tenths of each ticker's labelled rows by the standard deviation of the last 20 known returns, the quietest first.",
+  ),
   joint_misses: jointMissesSchema.optional(),
   by_ticker: byTicker(intervalEvidenceSchema),
 });
@@ -143,28 +142,26 @@ const exposuresSchema = s.named("Exposures", {
   residual: z
     .strictObject({ ic_mean: s.maybe, ic_t: s.maybe })
     .describe("Over the same dates, the IC of what the exposures together leave of the forecasts."),
-  by_exposure: s
-    .list(
-      s.named("Exposure", {
-        name: s.mayGrow(z.enum(EXPOSURES)),
-        dates: s.count.describe("Dates on which at least 5 tickers have a forecast and the exposure."),
-        correlation_mean: s.maybe.describe(
-          "Mean correlation of forecasts and exposure across the tickers of a date.",
-        ),
-        correlation_t: s.maybe,
-      }),
-    )
-    .describe("One entry per exposure."),
+  by_exposure: s.list(
+    s.named("Exposure", {
+      name: s.mayGrow(z.enum(EXPOSURES)),
+      dates: s.count.describe("Dates on which at least 5 tickers have a forecast and the exposure."),
+      correlation_mean: s.maybe.describe(
+        "Mean correlation of forecasts and exposure across the tickers of a date.",
+      ),
+      correlation_t: s.maybe,
+    }),
+    "One entry per exposure.",
+  ),
 });
 
 /** The table of the model's own forecasts. */
 export const modelTableSchema = s.named("ModelTable", {
   ...metricsTableSchema.shape,
-  by_delay: s
-    .optionalList(delayedOrderSchema)
-    .describe(
-      "The order traded at the close that the labels assume and one and two closes later, of the forecasts whose order is judged: with shrinkage `pooled` the model's own.",
-    ),
+  by_delay: s.optionalList(
+    delayedOrderSchema,
+    "The order traded at the close that the labels assume and one and two closes later, of the forecasts whose order is judged: with shrinkage `pooled` the model's own.",
+  ),
   exposures: s.optional(
     exposuresSchema,
     "What the models' forecasts have in common with prices; absent with fewer than 5 tickers.",
@@ -182,9 +179,10 @@ export const shrinkageSchema = s.named("Shrinkage", {
     ),
 });
 
-const levelsSchema = s
-  .list(s.named("LevelSpan", { start: s.date, level: z.number() }))
-  .describe("From each start on, until the next one; 0 before the first.");
+const levelsSchema = s.list(
+  s.named("LevelSpan", { start: s.date, level: z.number() }),
+  "From each start on, until the next one; 0 before the first.",
+);
 
 const baselineSchema = s.named("BaselineTables", {
   score: metricsTableSchema,
@@ -255,18 +253,17 @@ export const permutationImportanceSchema = s.named(
       "The t that a single group exceeds by chance in 5 % of cases; null if there are too few dates.",
     ),
     method: testMethodSchema,
-    groups: s
-      .list(
-        z.strictObject({
-          features: z.array(s.text).min(1).describe("Features that are shuffled together."),
-          correlation: s.optionalNumber.describe(
-            "Mean absolute rank correlation between the two parts of the group that were merged last: below 0.7 only with more than 50 groups, or for a feature and its z-score. Absent for a single feature.",
-          ),
-          loss: s.maybe.describe("`figure` minus the same with these features shuffled."),
-          t: s.maybe.describe("t of the loss over dates."),
-        }),
-      )
-      .describe("Largest loss first."),
+    groups: s.list(
+      z.strictObject({
+        features: z.array(s.text).min(1).describe("Features that are shuffled together."),
+        correlation: s.optionalNumber.describe(
+          "Mean absolute rank correlation between the two parts of the group that were merged last: below 0.7 only with more than 50 groups, or for a feature and its z-score. Absent for a single feature.",
+        ),
+        loss: s.maybe.describe("`figure` minus the same with these features shuffled."),
+        t: s.maybe.describe("t of the loss over dates."),
+      }),
+      "Largest loss first.",
+    ),
   },
 );
 

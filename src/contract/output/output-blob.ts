@@ -14,19 +14,17 @@ import { verdictSchema } from "./verdict.ts";
 
 const forecastSchema = z.strictObject({
   dates: z.array(s.date),
-  predicted: s
-    .list(z.number())
-    .describe(
-      "Forecast of the next-day log-return, made at the close of the date. With window.delay, of the return that a trade that many closes later earns until the next close.",
-    ),
+  predicted: s.list(
+    z.number(),
+    "Forecast of the next-day log-return, made at the close of the date. With window.delay, of the return that a trade that many closes later earns until the next close.",
+  ),
   realised: z.array(s.maybe),
   lower: z.array(s.maybe),
   upper: z.array(s.maybe),
-  model: s
-    .optionalList(z.number())
-    .describe(
-      "The model's own forecasts, before shrinkage; present with shrinkage pooled if its factor is 0 for any score row of the job.",
-    ),
+  model: s.optionalList(
+    z.number(),
+    "The model's own forecasts, before shrinkage; present with shrinkage pooled if its factor is 0 for any score row of the job.",
+  ),
 });
 
 const dateSpanSchema = s.named("DateSpan", { start: s.date, end: s.date });
@@ -40,11 +38,10 @@ const fitSchema = s.named("Fit", "What a ticker's model was fitted on.", {
   label_deviation: s.optionalNumber.describe(
     "Standard deviation (ddof 0) of these labels, as a log-return; absent in outputs of 0.2.0.",
   ),
-  importances: s
-    .optionalList(importanceSchema)
-    .describe(
-      "Importances in the final fit, by the measure of its library: the 50 largest absolute values, in descending order.",
-    ),
+  importances: s.optionalList(
+    importanceSchema,
+    "Importances in the final fit, by the measure of its library: the 50 largest absolute values, in descending order.",
+  ),
   splits: s.optional(
     z.strictObject({
       train: dateSpanSchema.nullable(),
@@ -62,7 +59,7 @@ const pooledFitSchema = s.named(
     fit_rows: s.count.describe("Fit rows of all tickers."),
     features: s.count.describe("Columns of the matrix: all features that any ticker has."),
     label_mean: z.number().describe("Mean label of the fit rows of all tickers, as a log-return."),
-    fold_rows: s.list(s.count).describe("Training rows of each fold, over all tickers."),
+    fold_rows: s.list(s.count, "Training rows of each fold, over all tickers."),
     importances: fitSchema.shape.importances,
   },
 );
@@ -109,25 +106,24 @@ const refitsSchema = s.named(
   "Refits",
   "With refit_every or window: the blocks of score rows, and the fits that forecast them.",
   {
-    blocks: s
-      .list(refitBlockSchema)
-      .describe("In time order; the models of the first block learned from the fit rows."),
+    blocks: s.list(
+      refitBlockSchema,
+      "In time order; the models of the first block learned from the fit rows.",
+    ),
     by_ticker: byTicker(
       z.strictObject({
         joins: s.optional(
           s.date,
           "Of a ticker with too few fit rows at Learning_end: the first date of the block from which it has forecasts.",
         ),
-        label_means: s
-          .list(s.maybe)
-          .describe(
-            "By block: the mean of the ticker's labels that its model learned from, as a log-return; null if the ticker has no row in the block.",
-          ),
-        factors: s
-          .optionalList(s.maybe)
-          .describe(
-            "By block: the factor of shrinkage for the ticker's forecasts; absent without shrinkage.",
-          ),
+        label_means: s.list(
+          s.maybe,
+          "By block: the mean of the ticker's labels that its model learned from, as a log-return; null if the ticker has no row in the block.",
+        ),
+        factors: s.optionalList(
+          s.maybe,
+          "By block: the factor of shrinkage for the ticker's forecasts; absent without shrinkage.",
+        ),
         importances: spreadImportancesSchema.describe(
           "Importances in the ticker's last fit; absent with fit pooled.",
         ),
@@ -187,17 +183,16 @@ const trainingSchema = z.strictObject({
   ),
   parameters: s.count.describe("Number of parameters of the network."),
   prediction_scale: predictionScaleSchema,
-  members: s
-    .optionalList(
-      z.strictObject({
-        member: s.positive,
-        epochs: epochsSchema,
-        best_epoch: bestEpochSchema,
-        zero_validation_loss: z.number(),
-        prediction_scale: predictionScaleSchema,
-      }),
-    )
-    .describe("The networks of an ensemble from member 1 on; the members beside this one describe member 0."),
+  members: s.optionalList(
+    z.strictObject({
+      member: s.positive,
+      epochs: epochsSchema,
+      best_epoch: bestEpochSchema,
+      zero_validation_loss: z.number(),
+      prediction_scale: predictionScaleSchema,
+    }),
+    "The networks of an ensemble from member 1 on; the members beside this one describe member 0.",
+  ),
 });
 
 const blasSchema = z.strictObject({
@@ -211,9 +206,7 @@ const machineSchema = s.named("Machine", {
   processor: s.text.describe(
     "Architecture, vendor, family and model: `x86_64 AuthenticAMD family 25 model 17`.",
   ),
-  numpy_dispatch: s
-    .list(s.text)
-    .describe("Instruction sets beyond its baseline that NumPy chooses kernels for."),
+  numpy_dispatch: s.list(s.text, "Instruction sets beyond its baseline that NumPy chooses kernels for."),
   torch_capability: s.textOrNull.describe(
     "Instruction set that PyTorch chooses kernels for; null if the job does not use PyTorch.",
   ),
@@ -279,7 +272,7 @@ export const outputBlobSchema = s.named(
     model: z.looseObject({}).describe("The resolved configuration, with every default filled in."),
     warnings: z.array(warningSchema),
     failures: z.array(failureSchema),
-    tags: s.optionalList(s.text).describe("The tags of the payload, in its order; absent if it has none."),
+    tags: s.optionalList(s.text, "The tags of the payload, in its order; absent if it has none."),
     provenance: z.strictObject({
       feature_url: s.text,
       data_extractor_url: s.text,

@@ -93,9 +93,10 @@ const inputSchema = s.named("ReplayInput", {
     z.strictObject({ url: s.text, sha256: s.digest }),
     "The blob with that digest, or else the first one that could be read; null if none could be read.",
   ),
-  tried: s
-    .list(z.strictObject({ url: s.text, problem: z.string() }))
-    .describe("Places without a blob of that digest, and why."),
+  tried: s.list(
+    z.strictObject({ url: s.text, problem: z.string() }),
+    "Places without a blob of that digest, and why.",
+  ),
   change: s.optional(changeSchema, "Present if both the recorded blob and another one are available."),
 });
 

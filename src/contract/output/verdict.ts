@@ -95,7 +95,7 @@ export const verdictSchema = s.named("Verdict", {
   later: s.optionalText.describe(
     "What the order is worth if the trades are made at the first close after the forecasts, in a sentence; absent with fewer than 30 dates.",
   ),
-  judged: s.list(rowsVerdictSchema).describe("Each set of rows; the one behind the headline comes first."),
+  judged: s.list(rowsVerdictSchema, "Each set of rows; the one behind the headline comes first."),
 });
 
 export type JudgedRows = (typeof JUDGED_ROWS)[number];

@@ -48,10 +48,10 @@ export const problemSchema = z
     detail: z.string(),
     advice: z.string(),
     path: z.string().optional(),
-    faults: s.optionalList(faultSchema).describe("Every fault of a payload."),
+    faults: s.optionalList(faultSchema, "Every fault of a payload."),
     suggestion: z.string().optional(),
     accepted: s.optionalList(z.string()),
-    failures: s.optionalList(failureSchema).describe("Why tickers failed; of many, the first."),
+    failures: s.optionalList(failureSchema, "Why tickers failed; of many, the first."),
     failure_counts: s.optional(
       z.record(z.string(), z.int().nonnegative()),
       "Of all that failed, how many by each code.",

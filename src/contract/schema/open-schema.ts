@@ -12,7 +12,9 @@ export const date = z.string().regex(/^\d{4}-\d{2}-\d{2}$/);
 /** SHA-256 in hexadecimal digits. */
 export const digest = z.string().regex(/^[0-9a-f]{64}$/);
 
-export const list = z.array;
+export function list<S extends z.ZodType>(entry: S, about?: string): z.ZodArray<S> {
+  return about === undefined ? z.array(entry) : z.array(entry).describe(about);
+}
 
 export function optional<S extends z.ZodType>(schema: S, about?: string): z.ZodOptional<S> {
   return about === undefined ? schema.optional() : schema.optional().describe(about);
@@ -22,8 +24,8 @@ export function nullable<S extends z.ZodType>(schema: S, about?: string): z.ZodN
   return about === undefined ? schema.nullable() : schema.nullable().describe(about);
 }
 
-export function optionalList<S extends z.ZodType>(entry: S) {
-  return z.array(entry).optional();
+export function optionalList<S extends z.ZodType>(entry: S, about?: string): z.ZodOptional<z.ZodArray<S>> {
+  return optional(z.array(entry), about);
 }
 
 export function integer(least: number, most: number) {
