@@ -135,7 +135,7 @@ function shapeOf(schema: z.ZodType | undefined): Readonly<Record<string, z.ZodTy
 }
 
 /** What a schema with a default, a transform or the like is about. */
-function unwrap(schema: z.ZodType | undefined): z.ZodType | undefined {
+export function unwrap(schema: z.ZodType | undefined): z.ZodType | undefined {
   const def = schema?.def as { readonly innerType?: z.ZodType; readonly in?: z.ZodType } | undefined;
   const inner = def?.innerType ?? def?.in;
   return inner === undefined ? schema : unwrap(inner);

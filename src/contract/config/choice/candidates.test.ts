@@ -1,10 +1,9 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import type { MucastError } from "../../errors/errors.ts";
-import { invalidRequest } from "../../errors/faults.ts";
 import { parseDlSettings } from "../dl-settings.ts";
 import { parseMlSettings } from "../ml-settings.ts";
-import { type CandidateReader, drawnPoints, gridPoints, gridSize, readCandidates } from "./candidates.ts";
+import { drawnPoints, gridPoints, gridSize } from "./candidates.ts";
 
 function refusalOf(read: () => unknown): MucastError {
   try {
@@ -195,24 +194,6 @@ describe("candidates of run_dl_job", () => {
   });
 });
 
-it("reading stops at a number of faults, although all candidates have more", () => {
-  let resolved = 0;
-  const faults = Array.from({ length: 250 }, (_, i) => ({ path: `p${i}`, message: "is wrong" }));
-  const draw = { alpha: { uniform: [0, 1] as [number, number] } };
-  const reader: CandidateReader<object, { draws: number; draw: typeof draw }> = {
-    ...{ section: "config", own: {}, identity: [] },
-    nameOf: () => "own",
-    valuesOf: () => ({}),
-    resolve() {
-      resolved++;
-      throw invalidRequest(faults);
-    },
-  };
-  const choice = { candidates: [{ draws: 99, draw }], rule: "best", measure: "ic", seed: 42 } as const;
-  assert.throws(() => readCandidates(choice, [{}], reader), { message: /^p0: is wrong; / });
-  assert.equal(resolved, 10);
-});
-
 describe("points of a search", () => {
   const texts = (points: Iterable<ReadonlyMap<string, unknown>>) =>
     [...points].map((point) => JSON.stringify(Object.fromEntries(point)));
@@ -259,19 +240,5 @@ describe("points of a search", () => {
     assert.deepEqual(draw(7, few), draw(6, few));
     assert.equal(draw(100, { leaves: { int: [1, 100] } }).length, 100);
     assert.equal(draw(5, { rate: { uniform: [1, 1.00001] } }).length, 1);
-  });
-
-  it("of very many parameters that hardly vary are few, and found early", () => {
-    let values = 0;
-    const spec = {
-      get uniform() {
-        values++;
-        return [1, 1.00001];
-      },
-    };
-    const specs = Object.fromEntries(Array.from({ length: 500 }, (_, i) => [`p${i}`, spec]));
-    assert.equal(draw(99, specs).length, 1);
-    assert.ok(values <= 99 * 2_000, `${values} values`);
-    assert.equal(draw(99, { ...specs, leaves: { int: [1, 1_000] } }).length, 99);
   });
 });

@@ -29,7 +29,7 @@ export interface Candidate<Settings> {
 /** Parameters with one value each, in the order in which the caller names them. */
 type SearchPoint = ReadonlyMap<string, RawJson>;
 
-export interface CandidateReader<Settings, Entry> {
+interface CandidateReader<Settings, Entry> {
   /** The path of the job's section in messages. */
   readonly section: string;
   readonly own: Settings;
