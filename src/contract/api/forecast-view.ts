@@ -19,19 +19,17 @@ const coverageViewSchema = intervalEvidenceSchema
 const qualitySchema = modelTableSchema.omit({ by_ticker: true }).meta({ id: "ForecastQuality" });
 
 const tickerForecastSchema = s.named("TickerForecast", {
-  ticker: s.text,
-  mu: z
-    .number()
-    .describe(
-      "Next-day log-return at window.as_of. With window.delay, the return that a trade that many closes later earns until the next close.",
-    ),
+  ticker: s.text(),
+  mu: s.number(
+    "Next-day log-return at window.as_of. With window.delay, the return that a trade that many closes later earns until the next close.",
+  ),
   mu_date: s.optional(outputBlobSchema.shape.mu_dates.unwrap().valueType, "Date of the row behind mu."),
   mu_spread: s.optional(
     outputBlobSchema.shape.mu_spread.unwrap().valueType,
     "For an ensemble of networks: standard deviation (ddof 1) of the members' mu. It shows how much the seed matters, not how far off mu may be.",
   ),
-  factor: s.optionalNumber.describe("The factor of shrinkage for mu; absent without shrinkage."),
-  mu_model: s.optionalNumber.describe(
+  factor: s.optionalNumber("The factor of shrinkage for mu; absent without shrinkage."),
+  mu_model: s.optionalNumber(
     "The model's own forecast, before shrinkage; present if a factor of shrinkage pooled is 0.",
   ),
   interval: s.optional(
@@ -47,22 +45,20 @@ const tickerForecastSchema = s.named("TickerForecast", {
 });
 
 const missingSchema = s.named("MissingForecast", "A requested ticker that has no mu, and why.", {
-  ticker: s.text,
-  code: s.textOrNull.describe(
-    "Code of the ticker's failure or warning; null if the output does not name the ticker.",
-  ),
-  message: s.text,
+  ticker: s.text(),
+  code: s.textOrNull("Code of the ticker's failure or warning; null if the output does not name the ticker."),
+  message: s.text(),
 });
 
 const choiceViewSchema = s.named("ChoiceView", {
   candidates: s.list(
     choiceCandidateSchema
       .omit({ settings: true, dropped_on: true })
-      .extend({ number: s.count })
+      .extend({ number: s.count() })
       .meta({ id: "CandidateView" }),
     "The largest gain over candidate 0 first.",
   ),
-  count: s.count.describe("Number of candidates in the output."),
+  count: s.count("Number of candidates in the output."),
   measure: choiceSchema.shape.measure,
   honest: choiceSchema.shape.honest,
   best: choiceSchema.shape.best,
@@ -77,12 +73,12 @@ export const forecastViewSchema = s.named(
   {
     id: outputBlobSchema.shape.id,
     operation: outputBlobSchema.shape.operation,
-    output_name: s.text.describe("Name of the blob with the whole output."),
+    output_name: s.text("Name of the blob with the whole output."),
     window,
     verdict,
     refits: s.optional(
       z.strictObject({
-        count: s.positive.describe("How many times models were refitted over the score rows."),
+        count: s.positive("How many times models were refitted over the score rows."),
         last: outputBlobSchema.shape.window.shape.as_of.describe("The date of the last of these fits."),
       }),
       "Absent where one set of models made all forecasts.",
@@ -91,13 +87,13 @@ export const forecastViewSchema = s.named(
       choiceViewSchema,
       "With `choice`: what the candidates and choosing among them were worth.",
     ),
-    count: s.count.describe("Number of tickers in the output that have a mu."),
+    count: s.count("Number of tickers in the output that have a mu."),
     forecasts: s.list(
       tickerForecastSchema,
       "The requested tickers in the requested order; otherwise, the largest |mu| first.",
     ),
     missing: z.array(missingSchema),
-    left_out: s.count.describe("Number of requested tickers that did not fit into the answer."),
+    left_out: s.count("Number of requested tickers that did not fit into the answer."),
     metrics: z.strictObject({
       score: qualitySchema,
       out_of_fold: qualitySchema.optional(),

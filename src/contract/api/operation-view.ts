@@ -13,9 +13,9 @@ import * as s from "../schema/open-schema.ts";
 const operationId = z.string().regex(/^[A-Za-z0-9_-]{1,64}$/);
 
 export const verdictViewSchema = s.named("VerdictView", {
-  id: s.text,
+  id: s.text(),
   operation: s.mayGrow(z.enum(VERDICT_OPERATIONS)),
-  output_name: s.text.describe("Name of the blob with the verdict."),
+  output_name: s.text("Name of the blob with the verdict."),
   audit: auditBlobSchema.optional().describe("The verdict of an audit."),
   replay: replayBlobSchema.optional().describe("The verdict of a replay."),
 });
@@ -25,9 +25,7 @@ export type VerdictView = z.infer<typeof verdictViewSchema>;
 export const reportLinkSchema = s.named(
   "ReportLink",
   {
-    url: s.text.describe(
-      "Opens the report once, without credentials. Anyone who has it can read the report.",
-    ),
+    url: s.text("Opens the report once, without credentials. Anyone who has it can read the report."),
     expires_at: z.iso.datetime().describe("One minute after the link was created."),
   },
   { title: "Link to a report" },
@@ -60,12 +58,12 @@ export const operationSchema = s.named(
     id: operationId,
     operation: submittedOperationSchema,
     status: z.enum(OPERATION_STATUSES),
-    model: s.optionalText.describe("Name of the model or the network of the config; absent for a replay."),
-    tags: s.optionalList(s.text, "The tags of the payload, in its order; absent if it has none."),
+    model: s.optionalText("Name of the model or the network of the config; absent for a replay."),
+    tags: s.optionalList(s.text(), "The tags of the payload, in its order; absent if it has none."),
     inputs: s.optional(
       s.named("InputNames", {
-        feature: s.optionalText.describe("Absent if a replay takes it from its output."),
-        data_extractor: s.optionalText.describe("Likewise."),
+        feature: s.optionalText("Absent if a replay takes it from its output."),
+        data_extractor: s.optionalText("Likewise."),
       }),
       "Names of the input blobs, without their location; absent if the payload names none.",
     ),
@@ -101,7 +99,7 @@ export const operationPageSchema = s.named(
   "At most 1 MiB of JSON. Large operations can make a page shorter, and long texts are cut; the operation itself has more of them.",
   {
     operations: z.array(operationSchema),
-    next_cursor: s.textOrNull.describe("Use it as `cursor` to get the next page; null on the last page."),
+    next_cursor: s.textOrNull("Use it as `cursor` to get the next page; null on the last page."),
   },
 );
 

@@ -19,7 +19,7 @@ export const prepareQuery = z.strictObject({
   start: z.iso.date().optional().describe("First date; features still use earlier prices."),
   end: z.iso.date().optional().describe("Last date."),
   learning_end: z.iso.date().optional().describe("Last date whose labels may be learned."),
-  tickers: z.array(s.text).min(1).optional().describe("All by default."),
+  tickers: z.array(s.text()).min(1).optional().describe("All by default."),
   ticker: z.string().min(1).optional().describe("Of a file without tickers."),
   time_zone: s.optional(
     z.string().max(64),
@@ -37,19 +37,19 @@ export type PrepareQuery = z.infer<typeof prepareQuery>;
 export const preparedBlobsSchema = s.named(
   "PreparedBlobs",
   {
-    id: s.text.describe("In the names of both blobs."),
-    feature_url: s.text.describe("Submit it as `feature_url`."),
-    data_extractor_url: s.text.describe("Submit it as `data_extractor_url`."),
-    tickers: s.list(s.text, "The first tickers, at most 200."),
-    ticker_count: s.count,
-    dates: s.count.describe("Number of dates."),
-    start: s.text,
-    end: s.text,
-    learning_end: s.textOrNull,
-    features: s.list(s.text, "The same for each ticker."),
-    warnings: s.list(s.text, "About data that a job may not be able to use; the first, at most 200."),
-    warning_count: s.count,
-    written: z.boolean().describe("False if both blobs already existed with the same bytes."),
+    id: s.text("In the names of both blobs."),
+    feature_url: s.text("Submit it as `feature_url`."),
+    data_extractor_url: s.text("Submit it as `data_extractor_url`."),
+    tickers: s.list(s.text(), "The first tickers, at most 200."),
+    ticker_count: s.count(),
+    dates: s.count("Number of dates."),
+    start: s.text(),
+    end: s.text(),
+    learning_end: s.textOrNull(),
+    features: s.list(s.text(), "The same for each ticker."),
+    warnings: s.list(s.text(), "About data that a job may not be able to use; the first, at most 200."),
+    warning_count: s.count(),
+    written: s.flag("False if both blobs already existed with the same bytes."),
   },
   { title: "Prepared blobs" },
 );
@@ -80,10 +80,10 @@ const storedBlobSchema = s.named(
   "StoredBlob",
   "Blobs that `POST /v1/prepare` has stored also have their number of tickers and dates, and the first and the last date.",
   {
-    name: s.text,
-    url: s.text.describe("To submit as an input, or to read."),
+    name: s.text(),
+    url: s.text("To submit as an input, or to read."),
     kind: s.mayGrow(z.enum(BLOB_KINDS)).describe("What the blob contains, by its name."),
-    size: s.count.nullable().describe("Bytes; null if unknown."),
+    size: s.count().nullable().describe("Bytes; null if unknown."),
     created_at: z.iso
       .datetime()
       .describe("When the blob was stored or replaced. UTC, ISO 8601 with milliseconds."),
@@ -95,7 +95,7 @@ export type StoredBlobView = z.infer<typeof storedBlobSchema>;
 
 export const blobPageSchema = s.named("BlobPage", {
   blobs: z.array(storedBlobSchema),
-  next_cursor: s.textOrNull.describe("Use it as `cursor` to get the next page; null on the last page."),
+  next_cursor: s.textOrNull("Use it as `cursor` to get the next page; null on the last page."),
 });
 
 export type BlobPage = z.infer<typeof blobPageSchema>;

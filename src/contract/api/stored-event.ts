@@ -8,8 +8,8 @@ import { operationSchema } from "./operation-view.ts";
 
 const numbered = {
   /** Counts from 1 within its operation. Gaps are epochs that the service no longer keeps; retention removes the oldest. */
-  seq: s.positive,
-  operation_id: s.text,
+  seq: s.positive(),
+  operation_id: s.text(),
   time: z.iso.datetime(),
 };
 
@@ -27,7 +27,7 @@ export const storedEventSchema = s.mayGrow(
   z
     .discriminatedUnion("type", [
       event("queued", z.strictObject({ operation: submittedOperationSchema })),
-      event("started", z.strictObject({ attempt: s.positive })),
+      event("started", z.strictObject({ attempt: s.positive() })),
       event("progress", progressSchema),
       event("warning", warningSchema),
       event("failure", failureSchema),

@@ -9,31 +9,31 @@ export type Severity = (typeof SEVERITIES)[number];
 
 export const LISTED_FINDINGS = 200;
 
-const factsSchema = z.record(s.text, z.unknown());
+const factsSchema = z.record(s.text(), z.unknown());
 
 const findingSchema = s.named("Finding", {
-  number: s.positive.describe("Counted from 1, the most severe first."),
+  number: s.positive("Counted from 1, the most severe first."),
   check: s.mayGrow(z.enum(AUDIT_CHECKS)),
-  code: s.text,
+  code: s.text(),
   severity: s.mayGrow(z.enum(SEVERITIES)),
-  feature: s.optionalText,
-  ticker: s.optionalText,
-  message: s.text,
+  feature: s.optionalText(),
+  ticker: s.optionalText(),
+  message: s.text(),
   evidence: factsSchema,
-  advice: s.text,
+  advice: s.text(),
 });
 
 const checkSchema = s.named("AuditCheck", {
   status: s.mayGrow(z.enum(["clean", "found", "not_run"])),
-  reason: s.optionalText.describe("Why the check did not run."),
-  cost: s.text.describe("Cost of the check, in jobs or in readings of the blobs."),
-  tests: s.count.describe("Number of comparisons or statistical tests."),
+  reason: s.optionalText("Why the check did not run."),
+  cost: s.text("Cost of the check, in jobs or in readings of the blobs."),
+  tests: s.count("Number of comparisons or statistical tests."),
   facts: factsSchema,
 });
 
 const inputSchema = s.named("AuditInput", {
-  url: s.text.describe("Without secrets; for a local file, its name."),
-  sha256: s.digest,
+  url: s.text("Without secrets; for a local file, its name."),
+  sha256: s.digest(),
 });
 
 export const AUDIT_SCHEMA_NAME = "mucast.audit/1";
@@ -43,15 +43,15 @@ export const auditBlobSchema = s.named(
   "AuditBlob",
   {
     schema: z.literal(AUDIT_SCHEMA_NAME),
-    id: s.text,
+    id: s.text(),
     operation: jobOperationSchema,
     verdict: s
       .mayGrow(z.enum(["clean", "found"]))
       .describe("`found` if a finding is high or medium. Notes and accepted findings leave it clean."),
-    sentence: s.optionalText.describe(
+    sentence: s.optionalText(
       "The verdict in words, with what it could not compare. Absent in verdicts of earlier versions.",
     ),
-    blind_spots: s.list(s.text, "What no check of this audit can see."),
+    blind_spots: s.list(s.text(), "What no check of this audit can see."),
     checks: z
       .strictObject({
         preparation: checkSchema.optional().describe("Only in verdicts of 0.2.0."),
@@ -62,18 +62,18 @@ export const auditBlobSchema = s.named(
       } satisfies Record<AuditCheckName | "preparation", unknown>)
       .describe("Each requested check."),
     findings: z.array(findingSchema).max(LISTED_FINDINGS).describe("The first findings, by severity."),
-    finding_counts: z.record(s.text, s.positive).describe("All findings, by code."),
-    accepted: s.list(s.text, "Accepted features and codes of accepted findings."),
+    finding_counts: z.record(s.text(), s.positive()).describe("All findings, by code."),
+    accepted: s.list(s.text(), "Accepted features and codes of accepted findings."),
     inputs: z.strictObject({
       feature: inputSchema,
       data_extractor: inputSchema,
       previous_feature: inputSchema.optional(),
       previous_data_extractor: inputSchema.optional(),
       prices: inputSchema.optional().describe("The price CSV of `preparation`."),
-      config_sha256: s.digest,
+      config_sha256: s.digest(),
     }),
-    versions: z.record(s.text, s.text),
-    kernel_level: s.optionalText.describe(
+    versions: z.record(s.text(), s.text()),
+    kernel_level: s.optionalText(
       "Processor level that the kernels of the audit's jobs were pinned to; absent if they were not pinned.",
     ),
   },

@@ -15,33 +15,29 @@ export const runSummarySchema = s.named(
   "RunSummary",
   "What the forecasts of a job are worth, in a few figures.",
   {
-    model: s.text.describe(
-      "Name of the model, the network or the choice, such as `choice among 7 candidates`.",
-    ),
+    model: s.text("Name of the model, the network or the choice, such as `choice among 7 candidates`."),
     fit: s.mayGrow(z.enum(FITS)),
-    as_of: s.text.describe("The date of the forecasts, YYYY-MM-DD."),
-    tickers: s.count.describe("Number of tickers with a forecast."),
-    failed: s.count.describe("Number of tickers that the job went on without."),
+    as_of: s.text("The date of the forecasts, YYYY-MM-DD."),
+    tickers: s.count("Number of tickers with a forecast."),
+    failed: s.count("Number of tickers that the job went on without."),
     verdict: s.nullable(
       z.strictObject({
         state: verdictStateSchema,
-        title: s.text,
+        title: s.text(),
         rows: judgedRowsSchema,
-        dates: s.count,
-        ic: s.maybe.describe(
+        dates: s.count(),
+        ic: s.maybe(
           "The verdict's mean IC; null with fewer than 5 tickers, whose order is measured over time.",
         ),
-        ic_low: s.maybe.describe(
-          "Lower end of its 95 % band; null if it has no error, as with too few dates.",
-        ),
-        ic_high: s.maybe.describe("Upper end of its 95 % band."),
+        ic_low: s.maybe("Lower end of its 95 % band; null if it has no error, as with too few dates."),
+        ic_high: s.maybe("Upper end of its 95 % band."),
         later: s.optional(
           laterFiguresSchema,
           "What the order of these rows is worth at the first close after the forecasts.",
         ),
-        r2: s.maybe.describe("R² against the zero forecast, with equal weight for each ticker."),
-        coverage: s.maybe.describe("Actual coverage of the intervals; null without intervals."),
-        nominal_coverage: s.maybe.describe("1 - alpha; null without intervals."),
+        r2: s.maybe("R² against the zero forecast, with equal weight for each ticker."),
+        coverage: s.maybe("Actual coverage of the intervals; null without intervals."),
+        nominal_coverage: s.maybe("1 - alpha; null without intervals."),
       }),
       "The headline of the output's verdict; null if no ticker has a forecast to judge.",
     ),
@@ -87,9 +83,9 @@ export type Report = (event: JobEvent) => void;
 const loss = z.number().nullable().describe("On scaled returns; null if it is not finite.");
 
 const epochPointSchema = s.named("EpochPoint", {
-  ticker: s.text.describe("Ticker of the network; `portfolio` for a joint network."),
-  member: s.count.optional().describe("Index of the network in its ensemble, from 0."),
-  epoch: s.positive.describe("Counted from 1."),
+  ticker: s.text("Ticker of the network; `portfolio` for a joint network."),
+  member: s.count().optional().describe("Index of the network in its ensemble, from 0."),
+  epoch: s.positive("Counted from 1."),
   train_loss: loss,
   validation_loss: loss,
 });
@@ -102,7 +98,7 @@ export type EpochPoint = z.infer<typeof epochPointSchema>;
  */
 export const epochsSchema = s.named("Epochs", {
   points: z.array(epochPointSchema).min(1),
-  left_out: s.positive.optional().describe("Number of epochs that ended in this time and are not listed."),
+  left_out: s.positive().optional().describe("Number of epochs that ended in this time and are not listed."),
 });
 
 export type Epochs = z.infer<typeof epochsSchema>;
@@ -110,13 +106,13 @@ export type Epochs = z.infer<typeof epochsSchema>;
 /** How far a running operation is, in the units of its stage (bytes, fits or epochs; for an audit those of its check). */
 export const progressSchema = s.named("Progress", {
   stage: s.mayGrow(z.enum(STAGES)),
-  done: s.count,
-  total: s.count.nullable(),
+  done: s.count(),
+  total: s.count().nullable(),
   percent: z.number().min(0).max(100).optional(),
-  seconds_left: s.count.optional().describe("At the stage's pace, once that is known."),
+  seconds_left: s.count().optional().describe("At the stage's pace, once that is known."),
 });
 
-export const codeCountsSchema = z.record(s.text, s.positive);
+export const codeCountsSchema = z.record(s.text(), s.positive());
 
 /** What an executor reports about a job since the last batch; empty parts are absent. */
 const eventBatchSchema = z.strictObject({
@@ -133,7 +129,7 @@ const eventBatchSchema = z.strictObject({
 export type EventBatch = Readonly<z.infer<typeof eventBatchSchema>>;
 
 const timingSchema = z.strictObject({
-  name: s.text,
+  name: s.text(),
   /** Milliseconds since 1970. */
   start: z.number(),
   end: z.number(),
@@ -147,9 +143,9 @@ export type Timing = z.infer<typeof timingSchema>;
  */
 export const statusBlobSchema = s.named("StatusBlob", {
   schema: z.literal("mucast.status/1"),
-  id: s.text,
-  attempt: s.positive,
-  config_sha256: s.text,
+  id: s.text(),
+  attempt: s.positive(),
+  config_sha256: s.text(),
   updated_at: z.iso.datetime(),
   progress: progressSchema.nullable(),
   /** The first warnings; `failures` likewise. The counts include all, by code. */

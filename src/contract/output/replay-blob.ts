@@ -60,25 +60,25 @@ export type ReplayReason = keyof typeof REPLAY_REASONS;
 export const REPLAY_LISTS = { names: 20, facts: 50, lacks: 100 } as const;
 
 const names = z.strictObject({
-  count: s.count,
-  first: z.array(s.text).max(REPLAY_LISTS.names),
+  count: s.count(),
+  first: z.array(s.text()).max(REPLAY_LISTS.names),
 });
 
 const reasonSchema = s.named("ReplayReason", {
   code: s.mayGrow(z.enum(Object.keys(REPLAY_REASONS) as [ReplayReason, ...ReplayReason[]])),
-  message: s.text,
-  advice: s.text,
+  message: s.text(),
+  advice: s.text(),
 });
 
 const changeSchema = s.named(
   "InputChange",
   "How the found blob differs from the one that the output was made from.",
   {
-    values: s.count.describe("Values that differ, of a ticker, date and column that both blobs have."),
+    values: s.count("Values that differ, of a ticker, date and column that both blobs have."),
     tickers: names.describe("Tickers with a changed value, or with a date or column in only one blob."),
     columns: names.describe("Columns with a changed value, or in only one blob."),
     dates: s.nullable(
-      z.strictObject({ count: s.count, first: s.date, last: s.date }),
+      z.strictObject({ count: s.count(), first: s.date(), last: s.date() }),
       "Dates with a changed value, or in only one blob.",
     ),
     only_recorded: names.describe("Tickers that only the recorded blob has."),
@@ -87,14 +87,14 @@ const changeSchema = s.named(
 );
 
 const inputSchema = s.named("ReplayInput", {
-  url: s.text.describe("The URL in the output."),
-  sha256: s.digest,
+  url: s.text("The URL in the output."),
+  sha256: s.digest(),
   found: s.nullable(
-    z.strictObject({ url: s.text, sha256: s.digest }),
+    z.strictObject({ url: s.text(), sha256: s.digest() }),
     "The blob with that digest, or else the first one that could be read; null if none could be read.",
   ),
   tried: s.list(
-    z.strictObject({ url: s.text, problem: z.string() }),
+    z.strictObject({ url: s.text(), problem: z.string() }),
     "Places without a blob of that digest, and why.",
   ),
   change: s.optional(changeSchema, "Present if both the recorded blob and another one are available."),
@@ -104,10 +104,10 @@ const inputSchema = s.named("ReplayInput", {
 const shown = z.unknown().optional();
 
 const differenceSchema = s.named("Difference", {
-  path: s.text.describe("For example, forecasts.AAA.predicted[3]."),
+  path: s.text("For example, forecasts.AAA.predicted[3]."),
   recorded: shown,
   replayed: shown,
-  absolute: s.optionalNumber,
+  absolute: s.optionalNumber(),
   relative: s.optional(
     s.nullable(z.number()),
     "Relative to the recorded number; null if that is 0, or too small for a quotient.",
@@ -115,10 +115,10 @@ const differenceSchema = s.named("Difference", {
 });
 
 const differencesSchema = s.named("Differences", {
-  numbers: s.count.describe("Numbers in both documents that differ."),
-  others: s.count.describe("Texts, nulls and lengths that differ, and members of only one document."),
+  numbers: s.count("Numbers in both documents that differ."),
+  others: s.count("Texts, nulls and lengths that differ, and members of only one document."),
   spellings: s.optional(
-    s.count,
+    s.count(),
     "Equal values that are written differently, such as 1.0 for 1; absent if there are none.",
   ),
   first: differenceSchema,
@@ -127,9 +127,9 @@ const differencesSchema = s.named("Differences", {
   members: z
     .array(
       z.strictObject({
-        name: s.text,
-        numbers: s.count,
-        others: s.count,
+        name: s.text(),
+        numbers: s.count(),
+        others: s.count(),
         largest: z.number().nullable().describe("Largest absolute difference."),
       }),
     )
@@ -138,9 +138,9 @@ const differencesSchema = s.named("Differences", {
 });
 
 const factSchema = s.named("ChangedFact", "Null if that side does not have it.", {
-  name: s.text,
-  recorded: s.textOrNull,
-  replayed: s.textOrNull,
+  name: s.text(),
+  recorded: s.textOrNull(),
+  replayed: s.textOrNull(),
 });
 
 export const REPLAY_SCHEMA_NAME = "mucast.replay/1";
@@ -150,31 +150,31 @@ export const replayBlobSchema = s.named(
   "ReplayBlob",
   {
     schema: z.literal(REPLAY_SCHEMA_NAME),
-    id: s.text,
+    id: s.text(),
     verdict: s.mayGrow(z.enum(Object.keys(REPLAY_EXITS) as [ReplayVerdict, ...ReplayVerdict[]])),
     reason: reasonSchema.optional().describe("The likely reason; absent if the replay is identical."),
     output: z.strictObject({
-      url: s.text.describe("Without secrets; for a local file, its name."),
-      sha256: s.digest.describe("SHA-256 of the output as stored."),
+      url: s.text("Without secrets; for a local file, its name."),
+      sha256: s.digest("SHA-256 of the output as stored."),
       operation: jobOperationSchema.nullable(),
-      id: s.textOrNull,
-      created_at: s.textOrNull,
+      id: s.textOrNull(),
+      created_at: s.textOrNull(),
     }),
     compared: s.optional(
       z.strictObject({
-        sha256: s.digest.describe(
+        sha256: s.digest(
           "SHA-256 of the output's text without id, created_at, machine, and white space between tokens.",
         ),
-        replayed_sha256: s.digest.describe(
+        replayed_sha256: s.digest(
           "The same for the new document; equal if the replay is identical and the output lacks nothing.",
         ),
-        numbers: s.count.describe("Number of numbers in that text."),
+        numbers: s.count("Number of numbers in that text."),
       }),
       "Present if the job ran.",
     ),
     differences: differencesSchema.optional(),
     lacks: z
-      .array(s.text)
+      .array(s.text())
       .max(REPLAY_LISTS.lacks)
       .describe("Members that the older version of the output did not write; they were not compared."),
     inputs: s.optional(
@@ -184,7 +184,7 @@ export const replayBlobSchema = s.named(
     versions: z.array(factSchema).max(REPLAY_LISTS.facts).describe("Versions that differ."),
     machine: z.array(factSchema).max(REPLAY_LISTS.facts).describe("Facts about the machine that differ."),
     problem: s.optional(
-      z.strictObject({ code: s.text, detail: z.string() }),
+      z.strictObject({ code: s.text(), detail: z.string() }),
       "The problem that ended the job.",
     ),
   },

@@ -11,9 +11,9 @@ export const resultRecordSchema = s.staysExact(
     "ResultRecord",
     {
       status: z.literal("Succeeded"),
-      output_url: s.text.describe("URL of the output blob; for a job, the portfolio optimizer's input_url."),
+      output_url: s.text("URL of the output blob; for a job, the portfolio optimizer's input_url."),
       output_name: z.string().regex(/^(ml_engine|nn_engine|audit|replay)_[A-Za-z0-9_-]{1,64}\.json$/),
-      execution_name: s.text.describe("The job's name and a unique suffix: dl-job-… or ml-worker-job-…"),
+      execution_name: s.text("The job's name and a unique suffix: dl-job-… or ml-worker-job-…"),
     },
     { title: "Result record" },
   ),

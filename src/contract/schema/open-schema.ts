@@ -1,31 +1,39 @@
 import { z } from "zod";
 
-export const text = z.string();
-export const optionalText = text.optional();
-export const textOrNull = text.nullable();
-export const count = z.int().nonnegative();
-export const positive = z.int().positive();
-export const optionalNumber = z.number().optional();
-export const maybe = z.number().nullable();
-export const maybeAbsent = maybe.optional();
-export const date = z.string().regex(/^\d{4}-\d{2}-\d{2}$/);
+/** The schema, described if there is something to say. */
+function about<S extends z.ZodType>(schema: S, text: string | undefined): S {
+  return text === undefined ? schema : schema.describe(text);
+}
+
+export const text = (description?: string) => about(z.string(), description);
+export const flag = (description?: string) => about(z.boolean(), description);
+export const number = (description?: string) => about(z.number(), description);
+export const count = (description?: string) => about(z.int().nonnegative(), description);
+export const positive = (description?: string) => about(z.int().positive(), description);
+export const date = (description?: string) => about(z.string().regex(/^\d{4}-\d{2}-\d{2}$/), description);
 /** SHA-256 in hexadecimal digits. */
-export const digest = z.string().regex(/^[0-9a-f]{64}$/);
+export const digest = (description?: string) => about(z.string().regex(/^[0-9a-f]{64}$/), description);
 
-export function list<S extends z.ZodType>(entry: S, about?: string): z.ZodArray<S> {
-  return about === undefined ? z.array(entry) : z.array(entry).describe(about);
+export const optionalText = (description?: string) => optional(z.string(), description);
+export const textOrNull = (description?: string) => nullable(z.string(), description);
+export const optionalNumber = (description?: string) => optional(z.number(), description);
+export const maybe = (description?: string) => nullable(z.number(), description);
+export const maybeAbsent = (description?: string) => optional(maybe(), description);
+
+export function list<S extends z.ZodType>(entry: S, description?: string): z.ZodArray<S> {
+  return about(z.array(entry), description);
 }
 
-export function optional<S extends z.ZodType>(schema: S, about?: string): z.ZodOptional<S> {
-  return about === undefined ? schema.optional() : schema.optional().describe(about);
+export function optional<S extends z.ZodType>(schema: S, description?: string): z.ZodOptional<S> {
+  return about(schema.optional(), description);
 }
 
-export function nullable<S extends z.ZodType>(schema: S, about?: string): z.ZodNullable<S> {
-  return about === undefined ? schema.nullable() : schema.nullable().describe(about);
+export function nullable<S extends z.ZodType>(schema: S, description?: string): z.ZodNullable<S> {
+  return about(schema.nullable(), description);
 }
 
-export function optionalList<S extends z.ZodType>(entry: S, about?: string): z.ZodOptional<z.ZodArray<S>> {
-  return optional(z.array(entry), about);
+export function optionalList<S extends z.ZodType>(entry: S, description?: string) {
+  return optional(z.array(entry), description);
 }
 
 export function integer(least: number, most: number) {
