@@ -18,9 +18,8 @@ interface SettingNames {
   /** MUCAST_ and the key in capitals, unless it is named here. */
   readonly env?: string | undefined;
   readonly flag?: string;
-  /** Never displayed or logged. */
   readonly secret?: true;
-  /** Describes what is wrong with a malformed value. For values that can contain a secret, which the text must omit. */
+  /** Says what is wrong with a malformed value without its secrets. */
   readonly fault?: (text: string) => string | undefined;
   /** A limit that callers can reach; the page at /docs lists it. */
   readonly limit?: LimitUnit;
@@ -68,8 +67,7 @@ const webhookSchema = z.strictObject({
 export type WebhookTarget = z.infer<typeof webhookSchema>;
 
 /**
- * Every setting of `mucast serve`. A flag takes precedence over the environment, and the environment over the settings file.
- * docs/configuration.md is generated from this schema.
+ * Every setting of `mucast serve`: a flag comes before the environment, and that before the settings file. Source of docs/configuration.md.
  */
 export const settingsSchema = z.strictObject({
   host: setting(z.string().default("127.0.0.1"), { flag: "--host" }).describe(

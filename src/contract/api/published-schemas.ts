@@ -13,8 +13,8 @@ import { warningSchema } from "../problems/warnings.ts";
 import * as s from "../schema/open-schema.ts";
 
 /**
- * Every published schema by name; `schemas/<name>.json` is generated from it. Schemas of what callers send are strict.
- * Schemas of what callers read accept members of a later version, except for the result record.
+ * Every published schema by name; `schemas/<name>.json` is generated from it. Schemas of what callers send are strict; those of what they
+ * read accept members of a later version, except for the result record.
  */
 export const PUBLISHED_SCHEMAS = {
   payload: payloadSchema,

@@ -20,8 +20,8 @@ function event<T extends string, D extends z.ZodType>(type: T, data: D) {
 }
 
 /**
- * An event of an operation, in the order of `seq`. The last event carries the operation in its final state. The service
- * stores `progress` and `epochs` at most once a second.
+ * An event of an operation, in the order of `seq`. The last one carries the operation in its final state. `progress` and `epochs` are stored
+ * at most once a second.
  */
 export const storedEventSchema = s.mayGrow(
   z

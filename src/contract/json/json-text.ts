@@ -32,10 +32,9 @@ export interface RawObject {
 export const MAX_JSON_DEPTH = 64;
 
 /**
- * Plain values of JSON text, as JSON.parse returns them (`__proto__` is a key like any other).
- * @param root prefix of error paths, such as `config`.
- * @throws MucastError `invalid_request`: broken JSON with its line and column, duplicate keys (each with its path),
- *   NaN, Infinity or a number beyond float64, or more than MAX_JSON_DEPTH levels.
+ * Plain values of JSON text, as JSON.parse returns them (`__proto__` is a key like any other). @param root prefix of error paths.
+ * @throws MucastError `invalid_request`: broken JSON with its line and column, duplicate keys (each with its path), NaN, Infinity or a
+ * number beyond float64, or more than MAX_JSON_DEPTH levels.
  */
 export function parseJson(text: string, root = "config"): unknown {
   return JSON.parse(withoutDuplicates(text, root));
@@ -104,9 +103,7 @@ const WORD = /[+-]?[A-Za-z]+/y;
 /**
  * One strict pass over JSON text (RFC 8259). It finds what JSON.parse does not report: duplicate keys, the line and column of a fault,
  * numbers beyond float64.
- * @param root prefix of paths.
- * @param deepest maximum depth of arrays and objects.
- * @param members receives what `membersOf` returns.
+ * @param root prefix of paths. @param members receives what `membersOf` returns.
  * @returns a fault for every key that its object already has.
  * @throws MucastError `invalid_request` at the first fault of syntax; lines and columns count from 1, columns in UTF-16 units.
  */

@@ -1,16 +1,13 @@
 /**
- * Market dates. In memory a date is its day number, whole days since 1970-01-01 in the proleptic Gregorian calendar, so
- * that order and distance are integer arithmetic. In blobs and answers it is `YYYY-MM-DD`.
+ * Market dates. In memory a date is its day number, whole days since 1970-01-01 in the proleptic Gregorian calendar, so that order and
+ * distance are integer arithmetic. In blobs and answers it is `YYYY-MM-DD`.
  */
 
 export type Day = number;
 
 export const MILLISECONDS_PER_DAY = 86_400_000;
 
-/**
- * Day number of a civil date.
- * @returns the day, or undefined if that month has no such day (such as 2021-02-29).
- */
+/** Day number of a civil date. @returns the day, or undefined if that month has no such day (such as 2021-02-29). */
 export function dayOfCivil(year: number, month: number, day: number): Day | undefined {
   if (month < 1 || month > 12 || day < 1 || day > daysInMonth(year, month)) return undefined;
   // Howard Hinnant, "chrono-compatible low-level date algorithms", days_from_civil.

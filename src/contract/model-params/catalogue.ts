@@ -2,10 +2,7 @@ import { isRawNumber, type RawJson, rawNumber } from "../json/json-text.ts";
 import catalogue from "./catalogue.json" with { type: "json" };
 import type { ModelName } from "./models.ts";
 
-/**
- * A parameter of a constructor in the locked libraries. `python -m mucast_engine.catalogue` makes catalogue.json from the libraries; a test
- * checks that it is up to date.
- */
+/** A parameter of a constructor in the locked libraries. `python -m mucast_engine.catalogue` makes catalogue.json from them. */
 export interface Parameter {
   /** The constructor's own name, or the native name of a parameter that is passed through `**kwargs`. */
   readonly name: string;

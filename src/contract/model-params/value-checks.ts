@@ -119,11 +119,7 @@ function sameAs(name: string): string {
   return `${name} says the same in another way; keep one of them`;
 }
 
-/**
- * Faults by rules about the meaning of parameters.
- * @param params arguments by the constructor's own names.
- * @param pathOf the path of each.
- */
+/** Faults by rules about the meaning of parameters. @param params arguments by the constructor's own names. @param pathOf the path of each. */
 export function ruleFaults(
   { name, library }: Model,
   params: ReadonlyMap<string, unknown>,

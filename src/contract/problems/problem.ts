@@ -35,10 +35,7 @@ const faultSchema = s.named("Fault", "One fault of a payload.", {
   suggestion: z.string().optional(),
 });
 
-/**
- * RFC 9457 problem details of a failed operation or a refused request. `ErrorData` lists the members that may be added.
- * At most SIZES.problem bytes.
- */
+/** RFC 9457 problem details of a failed operation or a refused request, at most SIZES.problem bytes. `ErrorData` lists further members. */
 export const problemSchema = z
   .looseObject({
     type: z.string(),
@@ -61,10 +58,7 @@ export const problemSchema = z
 
 export type Problem = z.infer<typeof problemSchema>;
 
-/**
- * @returns the problem of `error`. An error that is not a MucastError is a defect of mucast, `internal`. The problem lists the first of
- * many failures, and counts all by code.
- */
+/** An error that is not a MucastError is a defect of mucast, `internal`. */
 export function problemOf(error: unknown): Problem {
   const known = error instanceof MucastError ? error : new MucastError("internal", String(error));
   const { status, title, advice } = known.entry;
@@ -82,10 +76,7 @@ export function problemOf(error: unknown): Problem {
 /** Reserved bytes for the members of every problem, without its detail, and for the names of lists. */
 const FRAME_BYTES = 2 * 2 ** 10;
 
-/**
- * Limits the problem to SIZES.problem bytes: long texts are cut, the first failures are listed, and `failure_counts` has the number of all
- * by code.
- */
+/** The problem in SIZES.problem bytes: long texts are cut, the first failures are listed, and `failure_counts` counts all by code. */
 export function boundedProblem(problem: Problem): Problem {
   const { type, title, status, code, detail, advice, failures, failure_counts, ...data } = problem;
   const frame = boundedCopy(
@@ -99,7 +90,6 @@ export function boundedProblem(problem: Problem): Problem {
     bytes: Math.min(SIZES.list, room - jsonBytes(facts)),
     text: SIZES.text,
   });
-  // A problem that was bounded earlier has its counts already.
   const counts = (failure_counts as CodeCounts | undefined) ?? countCodes(failures);
   return { ...frame, ...facts, failures: listed ?? [], failure_counts: counts };
 }

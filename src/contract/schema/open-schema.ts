@@ -68,10 +68,7 @@ export function named(id: string, first: string | z.core.$ZodLooseShape, last?: 
 
 const growing = z.registry<{ readonly grows: true }>();
 
-/**
- * Marks an enum, or a union with a discriminator, to which a later version may add names. This version writes one of the
- * names listed; a reader accepts others too.
- */
+/** Marks an enum, or a union with a discriminator, to which a later version may add names, which a reader accepts too. */
 export function mayGrow<S extends z.ZodType>(schema: S): S {
   growing.add(schema, { grows: true });
   return schema;
@@ -88,9 +85,8 @@ export function staysExact<S extends z.ZodType>(schema: S): S {
 const opened = new WeakMap<z.ZodType, z.ZodType>();
 
 /**
- * The schema that a reader validates with. It is the schema of what this version writes, but it accepts further members at every
- * level, and further names if `mayGrow` marks a list. A schema marked by `staysExact` is unchanged. The type describes what this
- * version writes. Members that a later version adds are kept, without a type.
+ * The schema that a reader validates with: that of what this version writes, with further members at every level, which are kept, and
+ * further names if `mayGrow` marks a list. A schema marked by `staysExact` is unchanged. The type describes what this version writes.
  */
 export function openSchema<S extends z.ZodType>(written: S): z.ZodType<z.output<S>, z.input<S>> {
   const known = opened.get(written);

@@ -18,7 +18,6 @@ type Filled<E extends z.ZodObject> = {
 /** The part of a network that turns a window into one vector; a linear read-out turns the vector into the forecast. */
 interface Encoder<E extends z.ZodObject> {
   readonly entry: E;
-  /** The settings that decide its size. */
   readonly widths: readonly string[];
   /** The number of learned parameters, and the length of its vector. @param features columns. @param lookback rows. */
   size(entry: Filled<E>, features: number, lookback: number): { parameters: number; width: number };
@@ -130,12 +129,10 @@ export function architecturesOf({ joint }: { readonly joint: boolean }): readonl
   return ARCHITECTURES.filter((architecture) => NETWORKS[architecture].joint === joint);
 }
 
-/** A network with every default filled in, as the engine builds it. */
 export type NetworkSpec = {
   [A in Architecture]: { readonly architecture: A } & Filled<(typeof NETWORKS)[A]["entry"]>;
 }[Architecture];
 
-/** The network of that architecture, from its entry of `models_params` or that entry's defaults. */
 export function networkOf(
   architecture: Architecture,
   entries: { readonly [A in Architecture]?: z.infer<(typeof NETWORKS)[A]["entry"]> | undefined },
@@ -212,9 +209,8 @@ const poolingSchema = CNN.entry.pick({ filters: true, pool_size: true }).strip()
 const headsSchema = transformerSchema.pick({ d_model: true, nhead: true }).strip();
 
 /**
- * Faults of settings that are valid one by one but cannot form a network together. Only the entry of `current option` counts. A field that
- * is invalid by itself is skipped, because the schema reports it.
- * @param config a config as its author wrote it, checked or not.
+ * Faults of settings that are valid one by one but cannot form a network together. A field that is invalid by itself is skipped, because
+ * the schema reports it. @param config as its author wrote it.
  */
 export function networkFaults(config: unknown): Fault[] {
   const prediction = valueAt(config, SECTION);
@@ -224,7 +220,6 @@ export function networkFaults(config: unknown): Fault[] {
   const given = (path: readonly string[]) => valueAt(prediction, path);
   const byDefault = (path: readonly string[]) => (given(path) === undefined ? " (the default)" : "");
   const { joint, entry: schema } = NETWORKS[architecture];
-  // An IC compares the tickers of a date, but a network of one ticker knows no other.
   if (!joint && given(["training_params", "monitor"]) === "ic") {
     const able = architecturesOf({ joint: true }).join(" and ");
     const message = `must be loss for ${architecture}, which sees only one ticker, got ic; ${able} can use ic`;
@@ -266,10 +261,8 @@ export function networkFaults(config: unknown): Fault[] {
 const WINDOWS_OF_A_PIECE = 2_048;
 
 /**
- * Refuses a network that exceeds the limits of docs/config.md.
- * @param features columns of its input; for a joint network the union of the tickers'.
- * @param tickers in one sample: 1, unless the network is joint.
- * @throws MucastError invalid_request.
+ * Refuses a network that exceeds the limits of docs/config.md, with `invalid_request`.
+ * @param features columns of its input; for a joint network the union of the tickers'. @param tickers in one sample.
  */
 export function checkNetworkSize(
   {
