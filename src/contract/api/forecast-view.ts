@@ -68,51 +68,47 @@ const choiceViewSchema = s.named("ChoiceView", {
 const { window, metrics, verdict } = outputBlobSchema.shape;
 
 /** The forecasts of some tickers of an output, and its metrics over all: small enough for an agent's conversation. */
-export const forecastViewSchema = s.named(
-  "Forecast",
-  {
-    id: outputBlobSchema.shape.id,
-    operation: outputBlobSchema.shape.operation,
-    output_name: s.text("Name of the blob with the whole output."),
-    window,
-    verdict,
-    refits: s.optional(
-      z.strictObject({
-        count: s.positive("How many times models were refitted over the score rows."),
-        last: outputBlobSchema.shape.window.shape.as_of.describe("The date of the last of these fits."),
-      }),
-      "Absent where one set of models made all forecasts.",
-    ),
-    choice: s.optional(
-      choiceViewSchema,
-      "With `choice`: what the candidates and choosing among them were worth.",
-    ),
-    count: s.count("Number of tickers in the output that have a mu."),
-    forecasts: s.list(
-      tickerForecastSchema,
-      "The requested tickers in the requested order; otherwise, the largest |mu| first.",
-    ),
-    missing: z.array(missingSchema),
-    left_out: s.count("Number of requested tickers that did not fit into the answer."),
-    metrics: z.strictObject({
-      score: qualitySchema,
-      out_of_fold: qualitySchema.optional(),
-      baselines: z.strictObject({ zero: metricsSchema, mean: metricsSchema }),
-      shrinkage: shrinkageSchema.optional().describe("Shrinkage over all tickers together."),
-      shrinkage_by_date: s.optional(
-        shrinkageSchema,
-        "The same with dates as units; its s is the factor of shrinkage pooled.",
-      ),
+export const forecastViewSchema = s.titled("Forecast", "Forecast", {
+  id: outputBlobSchema.shape.id,
+  operation: outputBlobSchema.shape.operation,
+  output_name: s.text("Name of the blob with the whole output."),
+  window,
+  verdict,
+  refits: s.optional(
+    z.strictObject({
+      count: s.positive("How many times models were refitted over the score rows."),
+      last: outputBlobSchema.shape.window.shape.as_of.describe("The date of the last of these fits."),
     }),
-    intervals: s.nullable(
-      metrics.shape.intervals
-        .unwrap()
-        .pick({ method: true, alpha: true, bound: true })
-        .extend({ pooled: coverageViewSchema }),
+    "Absent where one set of models made all forecasts.",
+  ),
+  choice: s.optional(
+    choiceViewSchema,
+    "With `choice`: what the candidates and choosing among them were worth.",
+  ),
+  count: s.count("Number of tickers in the output that have a mu."),
+  forecasts: s.list(
+    tickerForecastSchema,
+    "The requested tickers in the requested order; otherwise, the largest |mu| first.",
+  ),
+  missing: z.array(missingSchema),
+  left_out: s.count("Number of requested tickers that did not fit into the answer."),
+  metrics: z.strictObject({
+    score: qualitySchema,
+    out_of_fold: qualitySchema.optional(),
+    baselines: z.strictObject({ zero: metricsSchema, mean: metricsSchema }),
+    shrinkage: shrinkageSchema.optional().describe("Shrinkage over all tickers together."),
+    shrinkage_by_date: s.optional(
+      shrinkageSchema,
+      "The same with dates as units; its s is the factor of shrinkage pooled.",
     ),
-  },
-  { title: "Forecast" },
-);
+  }),
+  intervals: s.nullable(
+    metrics.shape.intervals
+      .unwrap()
+      .pick({ method: true, alpha: true, bound: true })
+      .extend({ pooled: coverageViewSchema }),
+  ),
+});
 
 export type ForecastView = z.infer<typeof forecastViewSchema>;
 export type TickerForecast = ForecastView["forecasts"][number];

@@ -22,14 +22,10 @@ export const verdictViewSchema = s.named("VerdictView", {
 
 export type VerdictView = z.infer<typeof verdictViewSchema>;
 
-export const reportLinkSchema = s.named(
-  "ReportLink",
-  {
-    url: s.text("Opens the report once, without credentials. Anyone who has it can read the report."),
-    expires_at: z.iso.datetime().describe("One minute after the link was created."),
-  },
-  { title: "Link to a report" },
-);
+export const reportLinkSchema = s.titled("ReportLink", "Link to a report", {
+  url: s.text("Opens the report once, without credentials. Anyone who has it can read the report."),
+  expires_at: z.iso.datetime().describe("One minute after the link was created."),
+});
 
 export type ReportLink = z.infer<typeof reportLinkSchema>;
 
@@ -52,9 +48,8 @@ export function isEnded(status: OperationStatus): boolean {
 
 const moment = z.iso.datetime().describe("UTC, ISO 8601 with milliseconds.");
 
-export const operationSchema = s.named(
-  "Operation",
-  {
+export const operationSchema = z
+  .strictObject({
     id: operationId,
     operation: submittedOperationSchema,
     status: z.enum(OPERATION_STATUSES),
@@ -87,9 +82,8 @@ export const operationSchema = s.named(
     ),
     result: resultRecordSchema.nullable().describe("The result of an operation that succeeded."),
     error: problemSchema.nullable().describe("The problem of an operation that failed or was cancelled."),
-  },
-  { title: "Operation", description: "At most 224 KiB of JSON." },
-);
+  })
+  .meta({ id: "Operation", title: "Operation", description: "At most 224 KiB of JSON." });
 
 export type OperationView = z.infer<typeof operationSchema>;
 

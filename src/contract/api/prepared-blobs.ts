@@ -34,25 +34,21 @@ export const prepareQuery = z.strictObject({
 
 export type PrepareQuery = z.infer<typeof prepareQuery>;
 
-export const preparedBlobsSchema = s.named(
-  "PreparedBlobs",
-  {
-    id: s.text("In the names of both blobs."),
-    feature_url: s.text("Submit it as `feature_url`."),
-    data_extractor_url: s.text("Submit it as `data_extractor_url`."),
-    tickers: s.list(s.text(), "The first tickers, at most 200."),
-    ticker_count: s.count(),
-    dates: s.count("Number of dates."),
-    start: s.text(),
-    end: s.text(),
-    learning_end: s.textOrNull(),
-    features: s.list(s.text(), "The same for each ticker."),
-    warnings: s.list(s.text(), "About data that a job may not be able to use; the first, at most 200."),
-    warning_count: s.count(),
-    written: s.flag("False if both blobs already existed with the same bytes."),
-  },
-  { title: "Prepared blobs" },
-);
+export const preparedBlobsSchema = s.titled("PreparedBlobs", "Prepared blobs", {
+  id: s.text("In the names of both blobs."),
+  feature_url: s.text("Submit it as `feature_url`."),
+  data_extractor_url: s.text("Submit it as `data_extractor_url`."),
+  tickers: s.list(s.text(), "The first tickers, at most 200."),
+  ticker_count: s.count(),
+  dates: s.count("Number of dates."),
+  start: s.text(),
+  end: s.text(),
+  learning_end: s.textOrNull(),
+  features: s.list(s.text(), "The same for each ticker."),
+  warnings: s.list(s.text(), "About data that a job may not be able to use; the first, at most 200."),
+  warning_count: s.count(),
+  written: s.flag("False if both blobs already existed with the same bytes."),
+});
 
 export type PreparedBlobs = z.infer<typeof preparedBlobsSchema>;
 

@@ -72,15 +72,11 @@ const jobOptionsSchema = z.strictObject({
 });
 
 /** The payload of both jobs. In a job container the three fields are FEATURE_URL, DATA_EXTRACTOR_URL and CONFIG. */
-export const payloadSchema = s.named(
-  "Payload",
-  {
-    ...inputMembers,
-    config: z.looseObject({}).describe("Config of run_ml_job or run_dl_job; at most 32 KiB as JSON text."),
-    ...jobOptionsSchema.shape,
-  },
-  { title: "Payload of run_ml_job and run_dl_job" },
-);
+export const payloadSchema = s.titled("Payload", "Payload of run_ml_job and run_dl_job", {
+  ...inputMembers,
+  config: z.looseObject({}).describe("Config of run_ml_job or run_dl_job; at most 32 KiB as JSON text."),
+  ...jobOptionsSchema.shape,
+});
 
 /** The largest options of an audit. Each cut costs a job; with 999 permutations, the smallest p-value is 0.001. */
 export const AUDIT_LIMITS = { truncations: 100, permutations: 999, accepted: 200, featureName: 200 } as const;
@@ -117,15 +113,11 @@ export const auditOptionsSchema = z.strictObject({
 });
 export type AuditOptions = z.infer<typeof auditOptionsSchema>;
 
-export const auditPayloadSchema = s.named(
-  "AuditPayload",
-  {
-    ...inputMembers,
-    config: z.looseObject({}).describe("The job's config; at most 32 KiB as JSON text."),
-    ...auditOptionsSchema.shape,
-  },
-  { title: "Payload of audit" },
-);
+export const auditPayloadSchema = s.titled("AuditPayload", "Payload of audit", {
+  ...inputMembers,
+  config: z.looseObject({}).describe("The job's config; at most 32 KiB as JSON text."),
+  ...auditOptionsSchema.shape,
+});
 
 const replayOptionsSchema = z.strictObject({
   output_url: url.describe("The output of a job: {blob_url}/data/ml_engine_<id>.json or nn_engine_<id>.json"),
@@ -134,22 +126,18 @@ const replayOptionsSchema = z.strictObject({
 });
 export type ReplayOptions = z.infer<typeof replayOptionsSchema>;
 
-export const replayPayloadSchema = s.named(
-  "ReplayPayload",
-  {
-    ...replayOptionsSchema.shape,
-    feature_url: s.optional(url, "The feature blob, if it is no longer at its recorded location."),
-    data_extractor_url: s.optional(
-      url,
-      "The data-extraction blob, if it is no longer at its recorded location.",
-    ),
-    config: s.optional(
-      z.looseObject({}),
-      "The job's config, byte for byte, for an output of an older version that did not record it.",
-    ),
-  },
-  { title: "Payload of replay" },
-);
+export const replayPayloadSchema = s.titled("ReplayPayload", "Payload of replay", {
+  ...replayOptionsSchema.shape,
+  feature_url: s.optional(url, "The feature blob, if it is no longer at its recorded location."),
+  data_extractor_url: s.optional(
+    url,
+    "The data-extraction blob, if it is no longer at its recorded location.",
+  ),
+  config: s.optional(
+    z.looseObject({}),
+    "The job's config, byte for byte, for an output of an older version that did not record it.",
+  ),
+});
 
 export const PAYLOAD_SCHEMAS = {
   run_ml_job: payloadSchema,

@@ -39,46 +39,42 @@ const inputSchema = s.named("AuditInput", {
 export const AUDIT_SCHEMA_NAME = "mucast.audit/1";
 
 /** The verdict of an audit. The same request gives the same bytes, apart from `id`. */
-export const auditBlobSchema = s.named(
-  "AuditBlob",
-  {
-    schema: z.literal(AUDIT_SCHEMA_NAME),
-    id: s.text(),
-    operation: jobOperationSchema,
-    verdict: s
-      .mayGrow(z.enum(["clean", "found"]))
-      .describe("`found` if a finding is high or medium. Notes and accepted findings leave it clean."),
-    sentence: s.optionalText(
-      "The verdict in words, with what it could not compare. Absent in verdicts of earlier versions.",
-    ),
-    blind_spots: s.list(s.text(), "What no check of this audit can see."),
-    checks: z
-      .strictObject({
-        preparation: checkSchema.optional().describe("Only in verdicts of 0.2.0."),
-        truncation: checkSchema.optional(),
-        restatement: checkSchema.optional(),
-        foresight: checkSchema.optional(),
-        skill: checkSchema.optional(),
-      } satisfies Record<AuditCheckName | "preparation", unknown>)
-      .describe("Each requested check."),
-    findings: z.array(findingSchema).max(LISTED_FINDINGS).describe("The first findings, by severity."),
-    finding_counts: z.record(s.text(), s.positive()).describe("All findings, by code."),
-    accepted: s.list(s.text(), "Accepted features and codes of accepted findings."),
-    inputs: z.strictObject({
-      feature: inputSchema,
-      data_extractor: inputSchema,
-      previous_feature: inputSchema.optional(),
-      previous_data_extractor: inputSchema.optional(),
-      prices: inputSchema.optional().describe("The price CSV of `preparation`."),
-      config_sha256: s.digest(),
-    }),
-    versions: z.record(s.text(), s.text()),
-    kernel_level: s.optionalText(
-      "Processor level that the kernels of the audit's jobs were pinned to; absent if they were not pinned.",
-    ),
-  },
-  { title: "Audit blob" },
-);
+export const auditBlobSchema = s.titled("AuditBlob", "Audit blob", {
+  schema: z.literal(AUDIT_SCHEMA_NAME),
+  id: s.text(),
+  operation: jobOperationSchema,
+  verdict: s
+    .mayGrow(z.enum(["clean", "found"]))
+    .describe("`found` if a finding is high or medium. Notes and accepted findings leave it clean."),
+  sentence: s.optionalText(
+    "The verdict in words, with what it could not compare. Absent in verdicts of earlier versions.",
+  ),
+  blind_spots: s.list(s.text(), "What no check of this audit can see."),
+  checks: z
+    .strictObject({
+      preparation: checkSchema.optional().describe("Only in verdicts of 0.2.0."),
+      truncation: checkSchema.optional(),
+      restatement: checkSchema.optional(),
+      foresight: checkSchema.optional(),
+      skill: checkSchema.optional(),
+    } satisfies Record<AuditCheckName | "preparation", unknown>)
+    .describe("Each requested check."),
+  findings: z.array(findingSchema).max(LISTED_FINDINGS).describe("The first findings, by severity."),
+  finding_counts: z.record(s.text(), s.positive()).describe("All findings, by code."),
+  accepted: s.list(s.text(), "Accepted features and codes of accepted findings."),
+  inputs: z.strictObject({
+    feature: inputSchema,
+    data_extractor: inputSchema,
+    previous_feature: inputSchema.optional(),
+    previous_data_extractor: inputSchema.optional(),
+    prices: inputSchema.optional().describe("The price CSV of `preparation`."),
+    config_sha256: s.digest(),
+  }),
+  versions: z.record(s.text(), s.text()),
+  kernel_level: s.optionalText(
+    "Processor level that the kernels of the audit's jobs were pinned to; absent if they were not pinned.",
+  ),
+});
 
 export type AuditBlob = z.infer<typeof auditBlobSchema>;
 /** Plain JSON from a check: its own figures, or the evidence of a finding. */

@@ -216,98 +216,94 @@ const threadsSchema = z
 export const OUTPUT_SCHEMA_NAME = "mucast.forecast/1";
 
 /** The blob that a job writes. The portfolio optimizer reads its `mu`. */
-export const outputBlobSchema = s.named(
-  "OutputBlob",
-  {
-    schema: z.literal(OUTPUT_SCHEMA_NAME),
-    operation: jobOperationSchema,
-    id: s.text(),
-    created_at: z.iso.datetime(),
-    machine: s.optional(
-      s.nullable(machineSchema),
-      "What the libraries ran on; null if none ran. Like id and created_at, it belongs to the run, not to the request.",
+export const outputBlobSchema = s.titled("OutputBlob", "Output blob", {
+  schema: z.literal(OUTPUT_SCHEMA_NAME),
+  operation: jobOperationSchema,
+  id: s.text(),
+  created_at: z.iso.datetime(),
+  machine: s.optional(
+    s.nullable(machineSchema),
+    "What the libraries ran on; null if none ran. Like id and created_at, it belongs to the run, not to the request.",
+  ),
+  window: z.strictObject({
+    start: s.date(),
+    end: s.date(),
+    learning_end: s.date().nullable(),
+    as_of: s.date(),
+    median_spacing_days: s.maybeAbsent(
+      "Median number of calendar days from a row to the ticker's next price, over all fit rows: 1 with daily prices.",
     ),
-    window: z.strictObject({
-      start: s.date(),
-      end: s.date(),
-      learning_end: s.date().nullable(),
-      as_of: s.date(),
-      median_spacing_days: s.maybeAbsent(
-        "Median number of calendar days from a row to the ticker's next price, over all fit rows: 1 with daily prices.",
-      ),
-      delay: s.optional(
-        s.positive(),
-        "The number of closes after its date at which the return of a forecast begins; it ends at the next close. Absent for 0: the return begins at the close of the date itself.",
-      ),
-    }),
-    mu: byTicker(z.number()).describe(
-      "Next-day log-return at as_of, by ticker. With window.delay, the return that a trade that many closes after as_of earns until the next close.",
+    delay: s.optional(
+      s.positive(),
+      "The number of closes after its date at which the return of a forecast begins; it ends at the next close. Absent for 0: the return begins at the close of the date itself.",
     ),
-    mu_model: s.optional(
-      byTicker(z.number()),
-      "The model's own mu, before shrinkage, of the tickers whose forecasts have `model`.",
+  }),
+  mu: byTicker(z.number()).describe(
+    "Next-day log-return at as_of, by ticker. With window.delay, the return that a trade that many closes after as_of earns until the next close.",
+  ),
+  mu_model: s.optional(
+    byTicker(z.number()),
+    "The model's own mu, before shrinkage, of the tickers whose forecasts have `model`.",
+  ),
+  mu_dates: byTicker(s.date()).optional().describe("Date of the row behind mu, by ticker."),
+  mu_spread: s.optional(
+    byTicker(z.number()),
+    "For an ensemble, by ticker of mu: standard deviation (ddof 1) of the members' mu, as a log-return. It shows how much the seed matters, not how far off mu may be.",
+  ),
+  verdict: s.optional(
+    verdictSchema,
+    "What the forecasts are worth; absent if there is no ticker, and in outputs of older versions.",
+  ),
+  forecasts: byTicker(forecastSchema),
+  fits: byTicker(fitSchema).optional(),
+  pooled: pooledFitSchema.optional(),
+  refits: refitsSchema.optional(),
+  choice: choiceSchema.optional(),
+  permutation_importance: permutationImportanceSchema.optional(),
+  cross_validation: byTicker(crossValidationSchema).optional(),
+  training: byTicker(trainingSchema).optional(),
+  metrics: forecastTablesSchema,
+  model: z.looseObject({}).describe("The resolved configuration, with every default filled in."),
+  warnings: z.array(warningSchema),
+  failures: z.array(failureSchema),
+  tags: s.optionalList(s.text(), "The tags of the payload, in its order; absent if it has none."),
+  provenance: z.strictObject({
+    feature_url: s.text(),
+    data_extractor_url: s.text(),
+    feature_sha256: s.digest(),
+    data_extractor_sha256: s.digest(),
+    requested_window: s.optional(
+      z.strictObject({
+        start: s.textOrNull(),
+        end: s.textOrNull(),
+        learning_end: s.textOrNull(),
+      }),
+      "The bounds of the window that the payload gave; absent if it gave none.",
     ),
-    mu_dates: byTicker(s.date()).optional().describe("Date of the row behind mu, by ticker."),
-    mu_spread: s.optional(
-      byTicker(z.number()),
-      "For an ensemble, by ticker of mu: standard deviation (ddof 1) of the members' mu, as a log-return. It shows how much the seed matters, not how far off mu may be.",
+    config: s.optional(
+      s.textOrNull(),
+      "The JSON text of the config's section `ML params` or `NN params`, as the caller wrote it; null if it contains a signed URL.",
     ),
-    verdict: s.optional(
-      verdictSchema,
-      "What the forecasts are worth; absent if there is no ticker, and in outputs of older versions.",
+    config_sha256: s.digest(),
+    versions: z.record(s.text(), s.text()),
+    commit: s.optional(
+      z.string().regex(/^([0-9a-f]{40}|[0-9a-f]{64})(-dirty)?$/),
+      "The commit of mucast, with -dirty if it was built with changes that were not committed; absent if it is unknown.",
     ),
-    forecasts: byTicker(forecastSchema),
-    fits: byTicker(fitSchema).optional(),
-    pooled: pooledFitSchema.optional(),
-    refits: refitsSchema.optional(),
-    choice: choiceSchema.optional(),
-    permutation_importance: permutationImportanceSchema.optional(),
-    cross_validation: byTicker(crossValidationSchema).optional(),
-    training: byTicker(trainingSchema).optional(),
-    metrics: forecastTablesSchema,
-    model: z.looseObject({}).describe("The resolved configuration, with every default filled in."),
-    warnings: z.array(warningSchema),
-    failures: z.array(failureSchema),
-    tags: s.optionalList(s.text(), "The tags of the payload, in its order; absent if it has none."),
-    provenance: z.strictObject({
-      feature_url: s.text(),
-      data_extractor_url: s.text(),
-      feature_sha256: s.digest(),
-      data_extractor_sha256: s.digest(),
-      requested_window: s.optional(
-        z.strictObject({
-          start: s.textOrNull(),
-          end: s.textOrNull(),
-          learning_end: s.textOrNull(),
-        }),
-        "The bounds of the window that the payload gave; absent if it gave none.",
-      ),
-      config: s.optional(
-        s.textOrNull(),
-        "The JSON text of the config's section `ML params` or `NN params`, as the caller wrote it; null if it contains a signed URL.",
-      ),
-      config_sha256: s.digest(),
-      versions: z.record(s.text(), s.text()),
-      commit: s.optional(
-        z.string().regex(/^([0-9a-f]{40}|[0-9a-f]{64})(-dirty)?$/),
-        "The commit of mucast, with -dirty if it was built with changes that were not committed; absent if it is unknown.",
-      ),
-      lock_sha256: s.optional(
-        s.nullable(z.string().regex(/^[0-9a-f]{64}$/)),
-        "SHA-256 of the lock file of the Python environment; null if MUCAST_PYTHON names the interpreter.",
-      ),
-      seed: z.unknown(),
-      threads_per_fit: s.positive(),
-      threads: threadsSchema.nullable().optional(),
-      kernel_level: s.optional(
-        s.textOrNull(),
-        "Processor level that the kernels were pinned to, such as x86-64-v3; null if they were not pinned.",
-      ),
-      device: s.text(),
-    }),
-  },
-  { title: "Output blob" },
-);
+    lock_sha256: s.optional(
+      s.nullable(z.string().regex(/^[0-9a-f]{64}$/)),
+      "SHA-256 of the lock file of the Python environment; null if MUCAST_PYTHON names the interpreter.",
+    ),
+    seed: z.unknown(),
+    threads_per_fit: s.positive(),
+    threads: threadsSchema.nullable().optional(),
+    kernel_level: s.optional(
+      s.textOrNull(),
+      "Processor level that the kernels were pinned to, such as x86-64-v3; null if they were not pinned.",
+    ),
+    device: s.text(),
+  }),
+});
 
 export type Machine = z.infer<typeof machineSchema>;
 export type Threads = z.infer<typeof threadsSchema>;

@@ -146,50 +146,46 @@ const factSchema = s.named("ChangedFact", "Null if that side does not have it.",
 export const REPLAY_SCHEMA_NAME = "mucast.replay/1";
 
 /** The verdict of a replay. The same request on the same kind of machine gives the same bytes, apart from `id`. */
-export const replayBlobSchema = s.named(
-  "ReplayBlob",
-  {
-    schema: z.literal(REPLAY_SCHEMA_NAME),
-    id: s.text(),
-    verdict: s.mayGrow(z.enum(Object.keys(REPLAY_EXITS) as [ReplayVerdict, ...ReplayVerdict[]])),
-    reason: reasonSchema.optional().describe("The likely reason; absent if the replay is identical."),
-    output: z.strictObject({
-      url: s.text("Without secrets; for a local file, its name."),
-      sha256: s.digest("SHA-256 of the output as stored."),
-      operation: jobOperationSchema.nullable(),
-      id: s.textOrNull(),
-      created_at: s.textOrNull(),
+export const replayBlobSchema = s.titled("ReplayBlob", "Replay blob", {
+  schema: z.literal(REPLAY_SCHEMA_NAME),
+  id: s.text(),
+  verdict: s.mayGrow(z.enum(Object.keys(REPLAY_EXITS) as [ReplayVerdict, ...ReplayVerdict[]])),
+  reason: reasonSchema.optional().describe("The likely reason; absent if the replay is identical."),
+  output: z.strictObject({
+    url: s.text("Without secrets; for a local file, its name."),
+    sha256: s.digest("SHA-256 of the output as stored."),
+    operation: jobOperationSchema.nullable(),
+    id: s.textOrNull(),
+    created_at: s.textOrNull(),
+  }),
+  compared: s.optional(
+    z.strictObject({
+      sha256: s.digest(
+        "SHA-256 of the output's text without id, created_at, machine, and white space between tokens.",
+      ),
+      replayed_sha256: s.digest(
+        "The same for the new document; equal if the replay is identical and the output lacks nothing.",
+      ),
+      numbers: s.count("Number of numbers in that text."),
     }),
-    compared: s.optional(
-      z.strictObject({
-        sha256: s.digest(
-          "SHA-256 of the output's text without id, created_at, machine, and white space between tokens.",
-        ),
-        replayed_sha256: s.digest(
-          "The same for the new document; equal if the replay is identical and the output lacks nothing.",
-        ),
-        numbers: s.count("Number of numbers in that text."),
-      }),
-      "Present if the job ran.",
-    ),
-    differences: differencesSchema.optional(),
-    lacks: z
-      .array(s.text())
-      .max(REPLAY_LISTS.lacks)
-      .describe("Members that the older version of the output did not write; they were not compared."),
-    inputs: s.optional(
-      z.strictObject({ feature: inputSchema, data_extractor: inputSchema }),
-      "Absent if the output does not name them.",
-    ),
-    versions: z.array(factSchema).max(REPLAY_LISTS.facts).describe("Versions that differ."),
-    machine: z.array(factSchema).max(REPLAY_LISTS.facts).describe("Facts about the machine that differ."),
-    problem: s.optional(
-      z.strictObject({ code: s.text(), detail: z.string() }),
-      "The problem that ended the job.",
-    ),
-  },
-  { title: "Replay blob" },
-);
+    "Present if the job ran.",
+  ),
+  differences: differencesSchema.optional(),
+  lacks: z
+    .array(s.text())
+    .max(REPLAY_LISTS.lacks)
+    .describe("Members that the older version of the output did not write; they were not compared."),
+  inputs: s.optional(
+    z.strictObject({ feature: inputSchema, data_extractor: inputSchema }),
+    "Absent if the output does not name them.",
+  ),
+  versions: z.array(factSchema).max(REPLAY_LISTS.facts).describe("Versions that differ."),
+  machine: z.array(factSchema).max(REPLAY_LISTS.facts).describe("Facts about the machine that differ."),
+  problem: s.optional(
+    z.strictObject({ code: s.text(), detail: z.string() }),
+    "The problem that ended the job.",
+  ),
+});
 
 export type ReplayBlob = z.infer<typeof replayBlobSchema>;
 export type InputChange = z.infer<typeof changeSchema>;

@@ -7,16 +7,12 @@ import * as s from "../schema/open-schema.ts";
  * has a verdict, even a bad one.
  */
 export const resultRecordSchema = s.staysExact(
-  s.named(
-    "ResultRecord",
-    {
-      status: z.literal("Succeeded"),
-      output_url: s.text("URL of the output blob; for a job, the portfolio optimizer's input_url."),
-      output_name: z.string().regex(/^(ml_engine|nn_engine|audit|replay)_[A-Za-z0-9_-]{1,64}\.json$/),
-      execution_name: s.text("The job's name and a unique suffix: dl-job-… or ml-worker-job-…"),
-    },
-    { title: "Result record" },
-  ),
+  s.titled("ResultRecord", "Result record", {
+    status: z.literal("Succeeded"),
+    output_url: s.text("URL of the output blob; for a job, the portfolio optimizer's input_url."),
+    output_name: z.string().regex(/^(ml_engine|nn_engine|audit|replay)_[A-Za-z0-9_-]{1,64}\.json$/),
+    execution_name: s.text("The job's name and a unique suffix: dl-job-… or ml-worker-job-…"),
+  }),
 );
 
 export type ResultRecord = z.infer<typeof resultRecordSchema>;

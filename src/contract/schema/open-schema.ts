@@ -48,22 +48,18 @@ export function byDefault<S extends z.ZodType>(
   return schema.default(value).describe(about);
 }
 
+type Named<S extends z.core.$ZodLooseShape> = z.ZodObject<z.core.util.Writeable<S>, z.core.$strict>;
+
 /** A strict object with its name in the published schemas. */
-export function named<S extends z.core.$ZodLooseShape>(
-  id: string,
-  shape: S,
-  about?: { readonly title: string; readonly description?: string },
-): z.ZodObject<z.core.util.Writeable<S>, z.core.$strict>;
-export function named<S extends z.core.$ZodLooseShape>(
-  id: string,
-  description: string,
-  shape: S,
-): z.ZodObject<z.core.util.Writeable<S>, z.core.$strict>;
-export function named(id: string, first: string | z.core.$ZodLooseShape, last?: object) {
-  const isDescribed = typeof first === "string";
-  return isDescribed
-    ? z.strictObject(last as z.core.$ZodLooseShape).meta({ id, description: first })
-    : z.strictObject(first).meta({ id, ...last });
+export function named<S extends z.core.$ZodLooseShape>(id: string, shape: S): Named<S>;
+export function named<S extends z.core.$ZodLooseShape>(id: string, description: string, shape: S): Named<S>;
+export function named(id: string, first: string | z.core.$ZodLooseShape, shape?: z.core.$ZodLooseShape) {
+  if (typeof first === "string") return z.strictObject(shape!).meta({ id, description: first });
+  return z.strictObject(first).meta({ id });
+}
+
+export function titled<S extends z.core.$ZodLooseShape>(id: string, title: string, shape: S): Named<S> {
+  return z.strictObject(shape).meta({ id, title });
 }
 
 const growing = z.registry<{ readonly grows: true }>();
