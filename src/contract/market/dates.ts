@@ -21,7 +21,7 @@ export function dayOfCivil(year: number, month: number, day: number): Day | unde
 
 function daysInMonth(year: number, month: number): number {
   if (month === 2) return (year % 4 === 0 && year % 100 !== 0) || year % 400 === 0 ? 29 : 28;
-  return month === 4 || month === 6 || month === 9 || month === 11 ? 30 : 31;
+  return [4, 6, 9, 11].includes(month) ? 30 : 31;
 }
 
 const ISO_DATE = /^(\d{4})-(\d{2})-(\d{2})$/;

@@ -34,13 +34,8 @@ export function parametersOf(model: ModelName): ConstructorParameters {
   const byAnyName = new Map<string, Parameter>();
   for (const [name, entry] of Object.entries(catalogue.models[model]) as [string, Entry][]) {
     const { default: value = null, float, ...rest } = entry;
-    const parameter = {
-      aliases: [],
-      native: false,
-      ...rest,
-      name,
-      default: float ? rawNumber(`${value}.0`) : value,
-    };
+    const byDefault = float ? rawNumber(`${value}.0`) : value;
+    const parameter = { aliases: [], native: false, ...rest, name, default: byDefault };
     byName.set(name, parameter);
     for (const known of [name, ...parameter.aliases]) byAnyName.set(known, parameter);
   }

@@ -263,6 +263,7 @@ export type CrossSection = z.infer<typeof crossSectionSchema>;
 export type DelayedOrder = z.infer<typeof delayedOrderSchema>;
 export type LaterFigures = z.infer<typeof laterFiguresSchema>;
 export type ExposureTable = z.infer<typeof exposuresSchema>;
+export type Shrinkage = z.infer<typeof shrinkageSchema>;
 export type Coverage = z.infer<typeof coverageSchema>;
 export type JointMisses = z.infer<typeof jointMissesSchema>;
 export type IntervalEvidence = z.infer<typeof intervalEvidenceSchema>;

@@ -41,10 +41,6 @@ export function publicProblem(error: unknown, log: (withheld: PrivateDetails) =>
 function textOf(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
   const stderr = error instanceof MucastError ? error.data.stderr : undefined;
-  const text = [
-    error.stack ?? error.message,
-    ...(typeof stderr === "string" && stderr !== "" ? [stderr] : []),
-  ];
-  if (error.cause !== undefined) text.push(`caused by ${textOf(error.cause)}`);
-  return text.join("\n");
+  const cause = error.cause === undefined ? "" : `caused by ${textOf(error.cause)}`;
+  return [error.stack ?? error.message, stderr, cause].filter(Boolean).join("\n");
 }
