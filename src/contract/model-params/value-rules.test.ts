@@ -170,33 +170,18 @@ describe("no ticker can accept", () => {
   });
 
   const misread: [string, string, unknown[]][] = [
-    [
-      "lightgbm",
-      "interaction_constraints",
-      ["[0],", "[a]", "[0.5]", "[-1]", [[-1]], [0, 1], "0,1", [[0, 1], 2]],
-    ],
-    ["lightgbm", "interaction_constraints", [[["0"]], "[0,1][2]", 1, {}]],
-    [
-      "lightgbm",
-      "monotone_constraints",
-      ["(1,0,-1)", [5, 0], [1.5, 0], [[1, 0]], "a,b", 1, { 0: 1 }, [true]],
-    ],
-    ["lightgbm", "feature_contri", ["x", [[1]], 1, ["1"], "1,,1"]],
+    ["lightgbm", "interaction_constraints", ["[0],", "[0.5]", [[-1]], [0, 1], "0,1", "[0,1][2]", 1, {}]],
+    ["lightgbm", "monotone_constraints", ["(1,0,-1)", [5, 0], [1.5, 0], [[1, 0]], "a,b", 1, [true]]],
+    ["lightgbm", "feature_contri", ["x", [[1]], ["1"], "1,,1"]],
     ["lightgbm", "max_bin_by_feature", [[1, 2], [2_000_000_000], [2.5], 5]],
-    ["lightgbm", "categorical_feature", ["name:f0", "auto", [-1], ["f0"], [0.5], -1, { 0: 1 }]],
-    ["xgboost", "monotone_constraints", ["1,0", "[1,0]", [1, 0], { 0: 1 }, "(5,0)", "(a)", 1]],
-    [
-      "xgboost",
-      "interaction_constraints",
-      ["[0,1],[2]", [[0, 1]], [["f0"]], "[[-1]]", "[[0.5]]", '[["f0"]]'],
-    ],
-    ["xgboost", "interaction_constraints", ["[0]", "[[[0]]]", 1, {}]],
-    ["xgboost", "feature_weights", ["1,1", { 0: 1 }, 1, ["a"], [[1]], [null], true]],
-    ["xgboost", "feature_types", ["q", "qq", ["x"], [1], [null], { 0: "q" }, []]],
-    ["catboost", "monotone_constraints", ["1,0", "(0:1)", { f0: 1 }, [5], [1.5], { 0: "1" }, ["1"], ""]],
-    ["catboost", "feature_weights", ["x", { a: 1 }, ["1"], "(x)", ""]],
+    ["lightgbm", "categorical_feature", ["name:f0", "auto", [-1], ["f0"], [0.5], { 0: 1 }]],
+    ["xgboost", "monotone_constraints", ["1,0", "[1,0]", [1, 0], "(5,0)", "(a)", 1]],
+    ["xgboost", "interaction_constraints", ["[0,1],[2]", [[0, 1]], "[[-1]]", '[["f0"]]', "[[[0]]]", 1]],
+    ["xgboost", "feature_weights", ["1,1", { 0: 1 }, ["a"], [[1]], [null], true]],
+    ["xgboost", "feature_types", ["q", ["x"], [1], { 0: "q" }, []]],
+    ["catboost", "monotone_constraints", ["1,0", "(0:1)", { f0: 1 }, [5], { 0: "1" }, ["1"], ""]],
     ["catboost", "ignored_features", [["5-1"], [-1], ["a"], [[0]], ["0-1-2"], ["-"], [0.5]]],
-    ["catboost", "per_float_feature_quantization", ["", ["0"], "a:border_count=1", "-1:border_count=1", [1]]],
+    ["catboost", "per_float_feature_quantization", ["", ["0"], "a:border_count=1", [1]]],
     ["random_forest", "monotonic_cst", [[2], ["1"], [[1]], [null]]],
   ];
   it("a value in another notation", () => {
