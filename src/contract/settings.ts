@@ -243,7 +243,7 @@ export const settingsSchema = z.strictObject({
     "Maximum number of keys and tokens per minute from one address that are wrong, or that cannot be checked while the OIDC issuer is unavailable. Beyond it, credentials that were valid before are still checked.",
   ),
   request_processes: setting(count(1, 100).default(2)).describe(
-    "Maximum number of processes that draw a report or prepare blobs, each for one request. Further requests get 503.",
+    "Maximum number of processes that draw a report, prepare blobs or preview a job, each for one request. Further requests get 503.",
   ),
   request_memory_bytes: setting(
     count(128 * 2 ** 20, 2 ** 50)

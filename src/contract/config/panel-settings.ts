@@ -53,7 +53,7 @@ export const panelFields = {
     "The number of closes between a forecast and the trade on it. 0: models learn the return from the row's own close to the next. 1: the return from the next close to the one after it, which an order placed after the row's close earns.",
   ),
   target: s.byDefault(
-    z.enum(["return", "relative"]),
+    z.enum(["return", "relative"]).meta({ id: "Target" }),
     "return",
     "return: models learn the next-day log-return, or with delay that of a later day. relative: models learn the return's z-score among the tickers of its date; forecasts are still returns.",
   ),

@@ -59,6 +59,8 @@ const inputMembers = {
   ),
 };
 
+const anyConfig = z.looseObject({}).meta({ id: "JobConfig" });
+
 const tags = tagsSchema.optional();
 
 /** What the jobs accept besides the three inputs. All of it is our addition, and optional. */
@@ -74,9 +76,19 @@ const jobOptionsSchema = z.strictObject({
 /** The payload of both jobs. In a job container the three fields are FEATURE_URL, DATA_EXTRACTOR_URL and CONFIG. */
 export const payloadSchema = s.titled("Payload", "Payload of run_ml_job and run_dl_job", {
   ...inputMembers,
-  config: z.looseObject({}).describe("Config of run_ml_job or run_dl_job; at most 32 KiB as JSON text."),
+  config: anyConfig.describe("Config of run_ml_job or run_dl_job; at most 32 KiB as JSON text."),
   ...jobOptionsSchema.shape,
 });
+
+const operation = s.optional(
+  z.enum(JOB_OPERATIONS).meta({ id: "JobName" }),
+  "The job; required only if the config has the sections of both jobs.",
+);
+
+/** The payload of either job, for a preview of what it would do. */
+export const validatePayloadSchema = payloadSchema
+  .extend({ operation })
+  .meta({ id: "ValidatePayload", title: "Payload of validate_job" });
 
 /** The largest options of an audit. Each cut costs a job; with 999 permutations, the smallest p-value is 0.001. */
 export const AUDIT_LIMITS = { truncations: 100, permutations: 999, accepted: 200, featureName: 200 } as const;
@@ -85,10 +97,7 @@ export const AUDIT_DEFAULTS = { truncations: 5, permutations: 19 } as const;
 /** What an audit accepts besides a job's payload; `mucast audit` has a flag for each. */
 export const auditOptionsSchema = z.strictObject({
   ...requestedWindowSchema.shape,
-  operation: s.optional(
-    z.enum(JOB_OPERATIONS),
-    "The job to audit; required only if the config has the sections of both jobs.",
-  ),
+  operation,
   checks: s.optional(z.array(z.enum(AUDIT_CHECKS)).min(1), "Checks to run; all checks by default."),
   quick: s.optional(flag, "Run ridge, or the network for 2 epochs, instead of the config's own model."),
   portable: s.optional(
@@ -115,7 +124,7 @@ export type AuditOptions = z.infer<typeof auditOptionsSchema>;
 
 export const auditPayloadSchema = s.titled("AuditPayload", "Payload of audit", {
   ...inputMembers,
-  config: z.looseObject({}).describe("The job's config; at most 32 KiB as JSON text."),
+  config: anyConfig.describe("The job's config; at most 32 KiB as JSON text."),
   ...auditOptionsSchema.shape,
 });
 
@@ -134,7 +143,7 @@ export const replayPayloadSchema = s.titled("ReplayPayload", "Payload of replay"
     "The data-extraction blob, if it is no longer at its recorded location.",
   ),
   config: s.optional(
-    z.looseObject({}),
+    anyConfig,
     "The job's config, byte for byte, for an output of an older version that did not record it.",
   ),
 });
@@ -144,14 +153,19 @@ export const PAYLOAD_SCHEMAS = {
   run_dl_job: payloadSchema,
   audit: auditPayloadSchema,
   replay: replayPayloadSchema,
-} as const satisfies Record<SubmittedOperation, z.ZodObject>;
+  validate_job: validatePayloadSchema,
+} as const satisfies Record<SubmittedOperation | "validate_job", z.ZodObject>;
 
 export const OPTION_SCHEMAS = {
   run_ml_job: jobOptionsSchema,
   run_dl_job: jobOptionsSchema,
   audit: auditOptionsSchema,
   replay: replayOptionsSchema,
-} as const satisfies Record<SubmittedOperation, z.ZodObject>;
+  validate_job: jobOptionsSchema.extend({ operation }),
+} as const satisfies Record<SubmittedOperation | "validate_job", z.ZodObject>;
+
+/** What a payload may be for. */
+export type PayloadUse = keyof typeof PAYLOAD_SCHEMAS;
 
 export type PayloadOptions = Readonly<Record<string, unknown>>;
 

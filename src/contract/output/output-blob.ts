@@ -225,7 +225,7 @@ export const outputBlobSchema = s.titled("OutputBlob", "Output blob", {
     s.nullable(machineSchema),
     "What the libraries ran on; null if none ran. Like id and created_at, it belongs to the run, not to the request.",
   ),
-  window: z.strictObject({
+  window: s.named("Window", {
     start: s.date(),
     end: s.date(),
     learning_end: s.date().nullable(),

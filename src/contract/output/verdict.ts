@@ -19,7 +19,7 @@ const findingStateSchema = s.mayGrow(
 );
 export const judgedRowsSchema = s.mayGrow(z.enum(JUDGED_ROWS).meta({ id: "JudgedRows" }));
 
-export const verdictStateSchema = s.mayGrow(z.enum(VERDICT_STATES));
+export const verdictStateSchema = s.mayGrow(z.enum(VERDICT_STATES).meta({ id: "VerdictState" }));
 
 const findingFields = {
   state: findingStateSchema,

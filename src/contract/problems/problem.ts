@@ -29,6 +29,8 @@ export function crashIn(error: unknown): Failure | undefined {
   return error instanceof MucastError ? error.data.failures?.find(isCrash) : undefined;
 }
 
+export const codeCountsSchema = z.record(z.string(), s.positive()).meta({ id: "CodeCounts" });
+
 const faultSchema = s.named("Fault", "One fault of a payload.", {
   path: z.string(),
   message: z.string(),
@@ -49,10 +51,7 @@ export const problemSchema = z
     suggestion: z.string().optional(),
     accepted: s.optionalList(z.string()),
     failures: s.optionalList(failureSchema, "Why tickers failed; of many, the first."),
-    failure_counts: s.optional(
-      z.record(z.string(), z.int().nonnegative()),
-      "Of all that failed, how many by each code.",
-    ),
+    failure_counts: s.optional(codeCountsSchema, "Of all that failed, how many by each code."),
   })
   .meta({ id: "Problem", title: "Problem details" });
 

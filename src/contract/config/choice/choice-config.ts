@@ -54,7 +54,7 @@ const searchMembers = {
   ),
   draws: s.integer(1, LIMITS.candidates).optional().describe("Number of random draws from `draw`."),
   draw: s.optional(
-    z.record(z.string(), drawSchema),
+    z.record(z.string(), drawSchema).meta({ id: "ChoiceDraws" }),
     "Distributions by parameter; each of `draws` draws is a candidate.",
   ),
 };
@@ -74,12 +74,12 @@ function searchRefined<T extends z.ZodType<CandidateSearch>>(schema: T): T {
 
 const choiceMembers = {
   rule: s.byDefault(
-    z.enum(CHOICE_RULES),
+    z.enum(CHOICE_RULES).meta({ id: "ChoiceRule" }),
     "mean",
     "mean: the mean of the candidates within one standard error of the best. best: the best candidate alone.",
   ),
   measure: s.byDefault(
-    z.enum(CHOICE_MEASURES),
+    z.enum(CHOICE_MEASURES).meta({ id: "ChoiceMeasure" }),
     "squared_error",
     "squared_error: the best has the smallest squared error. ic: the best has the largest mean IC over dates with at least 5 tickers.",
   ),
