@@ -1,10 +1,10 @@
 import { availableParallelism } from "node:os";
 import { z } from "zod";
-import * as s from "./schema/open-schema.ts";
 import { EVENT_TYPES } from "./api/stored-event.ts";
 import { BLOB_BOUNDS } from "./blob-limits.ts";
 import { ENGINE_VARIABLES, engineUrlFault } from "./engine-url.ts";
 import { defaultMemoryBytes, defaultRequestMemoryBytes } from "./machine/machine-memory.ts";
+import * as s from "./schema/open-schema.ts";
 import {
   DEFAULT_EXPERIMENT,
   MAX_EXPERIMENT_NAME,

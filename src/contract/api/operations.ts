@@ -1,5 +1,4 @@
 import { z } from "zod";
-import * as s from "../schema/open-schema.ts";
 import { dlConfigSchema } from "../config/dl-settings.ts";
 import { SUBMITTED_OPERATIONS, type SubmittedOperation } from "../config/job-operations.ts";
 import { TAG_LIMITS } from "../config/limits.ts";
@@ -13,6 +12,7 @@ import {
   validatePayloadSchema,
 } from "../config/payload-schemas.ts";
 import { MODELS } from "../model-params/models.ts";
+import * as s from "../schema/open-schema.ts";
 import { forecastInput, forecastViewSchema, queryCount } from "./forecast-view.ts";
 import { jobPreviewSchema } from "./job-preview.ts";
 import {

@@ -4,7 +4,7 @@ import fc from "fast-check";
 import { MucastError } from "../errors/errors.ts";
 import { rawNumbers } from "../json/json-text.ts";
 import { parametersOf } from "./catalogue.ts";
-import { type ModelName, MODELS } from "./models.ts";
+import { MODELS, type ModelName } from "./models.ts";
 import { outcome, refusal, resolve } from "./refusals.testing.ts";
 import { type RawObject, resolveModelParams } from "./resolve.ts";
 
