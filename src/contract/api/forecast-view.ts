@@ -114,12 +114,7 @@ export type ForecastView = z.infer<typeof forecastViewSchema>;
 export type TickerForecast = ForecastView["forecasts"][number];
 export type MissingForecast = ForecastView["missing"][number];
 
-const params = {
-  id: z
-    .string()
-    .regex(/^[A-Za-z0-9_-]{1,64}$/)
-    .describe("Id of the operation, as returned by run_ml_job or run_dl_job."),
-};
+const params = { id: s.operationId("Id of the operation, as returned by run_ml_job or run_dl_job.") };
 
 const query = {
   tickers: s.optional(

@@ -10,8 +10,6 @@ import { codeCountsSchema, failureSchema, problemSchema } from "../problems/prob
 import { warningSchema } from "../problems/warnings.ts";
 import * as s from "../schema/open-schema.ts";
 
-const operationId = z.string().regex(/^[A-Za-z0-9_-]{1,64}$/);
-
 export const verdictViewSchema = s.named("VerdictView", {
   id: s.text(),
   operation: s.mayGrow(z.enum(VERDICT_OPERATIONS)),
@@ -31,7 +29,7 @@ export type ReportLink = z.infer<typeof reportLinkSchema>;
 
 export const comparedOperationsSchema = z.strictObject({
   id: z
-    .array(operationId)
+    .array(s.operationId())
     .min(1)
     .max(MAX_COMPARED_OUTPUTS)
     .check(distinctEntries)
@@ -50,7 +48,7 @@ const moment = z.iso.datetime().describe("UTC, ISO 8601 with milliseconds.");
 
 export const operationSchema = z
   .strictObject({
-    id: operationId,
+    id: s.operationId(),
     operation: submittedOperationSchema,
     status: z.enum(OPERATION_STATUSES),
     model: s.optionalText("Name of the model or the network of the config; absent for a replay."),

@@ -42,10 +42,7 @@ export const idempotencyKeySchema = z
   .regex(/^[\x21-\x7e]{1,255}$/, "must be 1 to 255 visible ASCII characters");
 
 const byId = z.strictObject({
-  id: z
-    .string()
-    .regex(/^[A-Za-z0-9_-]{1,64}$/)
-    .describe("Id of the operation, as returned by run_ml_job, run_dl_job, audit or replay."),
+  id: s.operationId("Id of the operation, as returned by run_ml_job, run_dl_job, audit or replay."),
 });
 
 const listInput = z.strictObject({

@@ -11,6 +11,8 @@ export const number = (description?: string) => about(z.number(), description);
 export const count = (description?: string) => about(z.int().nonnegative(), description);
 export const positive = (description?: string) => about(z.int().positive(), description);
 export const date = (description?: string) => about(z.string().regex(/^\d{4}-\d{2}-\d{2}$/), description);
+export const operationId = (description?: string) =>
+  about(z.string().regex(/^[A-Za-z0-9_-]{1,64}$/), description);
 /** SHA-256 in hexadecimal digits. */
 export const digest = (description?: string) => about(z.string().regex(/^[0-9a-f]{64}$/), description);
 
