@@ -114,7 +114,7 @@ export function dlText(market: Market = {}, epochs = 12): string {
   const text = JSON.stringify({ "NN params": { "Dot prediction": { "current option": "lstm", ...config } } });
   const { settings, warnings } = parseDlSettings(text);
   const { rows, fit } = marketRows(market);
-  const isOn = settings.enabled;
+  const isOn = settings.status;
   const isAlone = settings.ensemble === 1;
   const trained = isOn
     ? rows.map((row, i) => ({

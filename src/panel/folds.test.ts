@@ -4,11 +4,11 @@ import fc from "fast-check";
 import { fewerFolds, hasFewRows, walkForwardFolds } from "./folds.ts";
 
 /** Folds over n rows on successive days. */
-function foldsOver(n: number, cvTestSize: number, nSplits: number, delay = 0) {
+function foldsOver(n: number, cv_test_size: number, n_splits: number, delay = 0) {
   const days = Int32Array.from({ length: n }, (_, i) => i);
   return walkForwardFolds(
     { days, labelDays: days.map((day) => day + 1 + delay) },
-    { cvTestSize, nSplits, delay },
+    { cv_test_size: cv_test_size, n_splits: n_splits, delay },
   );
 }
 
@@ -49,17 +49,20 @@ test("with a delay, a fold trains on thirty rows or more before its test, and on
     fc.integer({ min: 1, max: 12 }),
     fc.integer({ min: 0, max: 5 }),
     fc.constantFrom(undefined, 30, 40),
-    (hasRow, cvTestSize, delay, window) => {
+    (hasRow, cv_test_size, delay, window) => {
       const rows = [...hasRow.keys()].filter((day) => hasRow[day] && day + 1 + delay < hasRow.length);
       const labelDays = Int32Array.from(rows, (day) => day + 1 + delay);
       const folds = walkForwardFolds(
         { days: Int32Array.from(rows), labelDays },
-        { cvTestSize, nSplits: 4, delay, window },
+        { cv_test_size: cv_test_size, n_splits: 4, delay, window },
       );
       const n = rows.length;
-      assert.equal(folds.length, Math.max(0, Math.min(4, Math.floor((n - 30 - delay) / cvTestSize))));
+      assert.equal(folds.length, Math.max(0, Math.min(4, Math.floor((n - 30 - delay) / cv_test_size))));
       for (const [j, { trainStart, trainEnd, testStart, testEnd }] of folds.entries()) {
-        assert.deepEqual([testStart, testEnd], [n - (folds.length - j) * cvTestSize, testStart + cvTestSize]);
+        assert.deepEqual(
+          [testStart, testEnd],
+          [n - (folds.length - j) * cv_test_size, testStart + cv_test_size],
+        );
         const known = rows.filter((day) => day + 1 + delay <= rows[testStart]!);
         const train = rows.slice(trainStart, trainEnd);
         assert.deepEqual(train, window === undefined ? known : known.slice(-window));

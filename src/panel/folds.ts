@@ -13,21 +13,21 @@ export interface Fold {
 }
 
 /** The number of folds of `testSize` rows or dates over n of them: the first still trains on MIN_FIT_ROWS whose label is known. */
-export function foldCount(n: number, testSize: number, nSplits: number, delay: number): number {
-  return Math.max(0, Math.min(nSplits, Math.floor((n - MIN_FIT_ROWS - delay) / testSize)));
+export function foldCount(n: number, testSize: number, n_splits: number, delay: number): number {
+  return Math.max(0, Math.min(n_splits, Math.floor((n - MIN_FIT_ROWS - delay) / testSize)));
 }
 
 export interface FoldSettings {
-  readonly cvTestSize: number;
-  readonly nSplits: number;
+  readonly cv_test_size: number;
+  readonly n_splits: number;
   readonly delay: number;
   /** Rows (of one ticker) or label dates (pooled) that a fold trains on at most. */
   readonly window?: number | undefined;
 }
 
 /**
- * Walk-forward folds over n fit rows: the last k * cvTestSize rows in k blocks, k = `foldCount`. Without delay and with k = nSplits the same
- * as scikit-learn's `TimeSeriesSplit(n_splits, test_size=cvTestSize)`.
+ * Walk-forward folds over n fit rows: the last k * cv_test_size rows in k blocks, k = `foldCount`. Without delay and with k = n_splits the same
+ * as scikit-learn's `TimeSeriesSplit(n_splits, test_size=cv_test_size)`.
  *
  * Timing: a fold trains on the rows whose label is known at the close of its first test date: all rows before it but at most the last
  * `delay`, because the label of a row is known 1 + delay price dates later.
@@ -37,15 +37,15 @@ export interface FoldSettings {
  */
 export function walkForwardFolds(
   { days, labelDays }: { readonly days: Int32Array; readonly labelDays: Int32Array },
-  { cvTestSize, nSplits, delay, window = Number.POSITIVE_INFINITY }: FoldSettings,
+  { cv_test_size, n_splits, delay, window = Number.POSITIVE_INFINITY }: FoldSettings,
 ): Fold[] {
   const n = days.length;
-  const k = foldCount(n, cvTestSize, nSplits, delay);
+  const k = foldCount(n, cv_test_size, n_splits, delay);
   return Array.from({ length: k }, (_, j) => {
-    const testStart = n - (k - j) * cvTestSize;
+    const testStart = n - (k - j) * cv_test_size;
     const trainEnd = countBefore(labelDays, days[testStart]! + 1);
     const trainStart = Math.max(0, trainEnd - window);
-    return { trainStart, trainEnd, testStart, testEnd: testStart + cvTestSize };
+    return { trainStart, trainEnd, testStart, testEnd: testStart + cv_test_size };
   });
 }
 

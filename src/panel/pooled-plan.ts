@@ -59,7 +59,7 @@ export interface PooledPlan<P extends PooledRows = PooledRows> {
 }
 
 /**
- * Plans a pooled fit. With n distinct dates of fit rows, folds test the last k * cvTestSize of them in k blocks, k = `foldCount`.
+ * Plans a pooled fit. With n distinct dates of fit rows, folds test the last k * cv_test_size of them in k blocks, k = `foldCount`.
  *
  * Timing: a fold, or a refit block, trains on the rows whose label is known at the close of its first date: a prefix of the matrix, or with a
  * window its last `window` label dates. A fold tests the rows dated in it whose label is known `delay` dates after the next fold's first date;
@@ -159,15 +159,15 @@ function windowRows(labelDays: Int32Array, window: number | undefined): (trainEn
 }
 
 /** The dates that folds test. @param dates shape (n), ascending: those of the fit rows. */
-function testDates(dates: Int32Array, { cvTestSize, nSplits, delay }: FoldSettings) {
+function testDates(dates: Int32Array, { cv_test_size, n_splits, delay }: FoldSettings) {
   const n = dates.length;
-  const k = foldCount(n, cvTestSize, nSplits, delay);
+  const k = foldCount(n, cv_test_size, n_splits, delay);
   return Array.from({ length: k }, (_, j) => {
-    const first = n - (k - j) * cvTestSize;
+    const first = n - (k - j) * cv_test_size;
     return {
       from: dates[first]!,
-      until: dates[first + cvTestSize],
-      knownBy: dates[first + cvTestSize + delay],
+      until: dates[first + cv_test_size],
+      knownBy: dates[first + cv_test_size + delay],
     };
   });
 }

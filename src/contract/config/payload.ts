@@ -49,6 +49,7 @@ export interface PayloadChecks {
 
 const ROOT = "payload";
 
+/** Outside the config: keeps a small body from causing thousands of fault messages. */
 const MAX_VALUES = 2_000;
 
 /**
@@ -56,8 +57,8 @@ const MAX_VALUES = 2_000;
  * replay is checked by its digest once the output is read.
  *
  * @throws MucastError with every fault in `data.faults`: `invalid_request`; or if only the config is at fault, the error of
- * `parseMlSettings` or `parseDlSettings` (`unknown_model`, `invalid_model_params`, `device_unavailable`, `too_large`), or if URLs alone
- * are, `url_not_allowed`. `too_large` without faults if the payload has more than 2,000 values outside its config.
+ * `parseMlSettings` or `parseDlSettings`, or if URLs alone are, `url_not_allowed`. `too_large` without faults if the payload has more than
+ * MAX_VALUES values.
  */
 export function parsePayload(use: PayloadUse, text: string, { checkUrl }: PayloadChecks = {}): ParsedPayload {
   const body = withoutByteOrderMark(text);
@@ -66,7 +67,6 @@ export function parsePayload(use: PayloadUse, text: string, { checkUrl }: Payloa
   const duplicates = scanJson(body, ROOT, MAX_JSON_DEPTH + 1, members);
   const plain: unknown = JSON.parse(body);
   const payload = isObject(plain) ? plain : {};
-  // Keeps a small body from causing thousands of fault messages.
   if (hasMoreValues(isObject(plain) ? { ...plain, config: undefined } : plain, MAX_VALUES)) {
     const message = `the payload has more than ${MAX_VALUES} values outside its config`;
     throw new MucastError("too_large", message, { path: ROOT, limit: MAX_VALUES });
@@ -85,14 +85,14 @@ export function parsePayload(use: PayloadUse, text: string, { checkUrl }: Payloa
   const config = isObject(payload.config) ? members.get("config")! : undefined;
   // The scan has already found the duplicates; a parse error for them would hide the other faults.
   const readable = config && duplicates.length > 0 ? JSON.stringify(rawNumbersOf(config)) : config;
-  const read = readable === undefined ? {} : readConfig(use, payload, readable);
+  const read = readable === undefined ? {} : readConfig(use, payload.operation, readable);
   throwFaults(shape, urls, read.refused);
   const options = Object.keys(OPTION_SCHEMAS[use].shape).filter((name) => Object.hasOwn(payload, name));
   return {
     featureUrl: (payload.feature_url ?? "") as string,
     dataExtractorUrl: (payload.data_extractor_url ?? "") as string,
     config: config ?? "",
-    options: { ...Object.fromEntries(options.map((name) => [name, payload[name]])), ...read.found },
+    options: { ...Object.fromEntries(options.map((name) => [name, payload[name]])), ...read.options },
     model: read.model,
     canonical: canonicalJson(rawNumbersOf(body)),
   };
@@ -103,8 +103,7 @@ function throwFaults(
   urls: readonly (UrlFault & { readonly path: string })[],
   refused: MucastError | undefined,
 ): void {
-  const others = shape.length + urls.length;
-  if (refused !== undefined && others === 0) throw refused;
+  if (refused !== undefined && shape.length + urls.length === 0) throw refused;
   const ofUrls = urls.map(({ path, message }) => fault(path, message));
   const faults = [...shape, ...ofUrls, ...(refused === undefined ? [] : faultsIn(refused))];
   if (faults.length === 0) return;
@@ -118,21 +117,21 @@ function throwFaults(
 interface ReadConfig {
   /** The error with which the job itself would refuse the config. */
   readonly refused?: MucastError;
-  readonly found?: { readonly operation: Operation };
+  readonly options?: { readonly operation: Operation };
   readonly model?: string;
 }
 
-function readConfig(use: PayloadUse, payload: Record<string, unknown>, text: string): ReadConfig {
+function readConfig(use: PayloadUse, given: unknown, text: string): ReadConfig {
   if (use === "replay") return {};
   try {
-    const given = JOB_OPERATIONS.find((name) => name === payload.operation);
     const isJob = use === "run_ml_job" || use === "run_dl_job";
-    const job = isJob ? use : findJob(text, given);
+    const chosen = JOB_OPERATIONS.find((name) => name === given);
+    const job = isJob ? use : findJob(text, chosen);
     const model =
       job === "run_ml_job"
         ? parseMlSettings(text).settings.model.name
         : parseDlSettings(text).settings.network.architecture;
-    return isJob ? { model } : { model, found: { operation: job } };
+    return isJob ? { model } : { model, options: { operation: job } };
   } catch (error) {
     if (error instanceof MucastError) return { refused: error };
     throw error;

@@ -9,7 +9,6 @@ import {
   useFakeCluster,
 } from "../../../test/engine/fake-cluster.ts";
 import { GREETING } from "../../../test/engine/fake-gateway.ts";
-import { until } from "../../../test/engine/pool-fixture.ts";
 import { isRunning } from "../../contract/machine/process-stat.ts";
 
 const options = { timeout: 600_000 };
@@ -76,22 +75,6 @@ describe("a gateway that ends", options, () => {
       message,
       /^the gateway to ray:\/\/127\.0\.0\.1:10001 ended before it was connected \(exit code 1\)/,
     );
-  });
-
-  test("because it was stopped for two minutes is started again", async (t) => {
-    t.mock.timers.enable({ apis: ["setInterval"] });
-    const { pool, process: started } = await cluster.connected();
-    const running = pool.run(cluster.task("A"));
-    await started.started();
-    started.kill("SIGSTOP");
-    await until(() => {
-      t.mock.timers.tick(15_000);
-      return isRunning(started.pid) ? undefined : true;
-    });
-    const second = await cluster.gateway.started();
-    second.greet();
-    second.say(resultOf(await second.started()));
-    await running;
   });
 
   test("when the pool is closed leaves no task and no process", async () => {

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
-import { afterEach, beforeEach, describe, type TestContext, test } from "node:test";
+import { afterEach, beforeEach, describe, test } from "node:test";
 import { fileURLToPath } from "node:url";
 import {
   bytesOf,
@@ -14,7 +14,6 @@ import {
   until,
 } from "../../../test/engine/pool-fixture.ts";
 import { IN_RELEASE_TIER, WHOLE_MATRIX } from "../../../test/whole-matrix.testing.ts";
-import { isRunning } from "../../contract/machine/process-stat.ts";
 
 let fixture: PoolFixture;
 beforeEach(() => {
@@ -82,58 +81,6 @@ describe("a host that is killed", LINUX_ONLY, () => {
     process.kill(second, "SIGKILL");
     for (const error of await Promise.all(failing)) assert.equal(error.code, "engine_crashed");
     assert.equal((await rejection(pool.run(fixture.task(QUICK)))).code, "engine_crashed");
-  });
-});
-
-describe("a process that is stopped for two minutes", LINUX_ONLY, () => {
-  const pass = (t: TestContext) => t.mock.timers.tick(15_000);
-
-  test("is killed if it is the host, and its tasks are retried with another host", async (t) => {
-    t.mock.timers.enable({ apis: ["setInterval"] });
-    const pool = fixture.start({ workers: 1 });
-    const stop = new AbortController();
-    const endless = assert.rejects(pool.run(fixture.task(ENDLESS), { signal: stop.signal }), /enough/);
-    const quick = pool.run(fixture.task(QUICK));
-    await fixture.worker();
-    const [stopped] = engineProcesses(fixture.folder).hosts;
-    process.kill(stopped!, "SIGSTOP");
-    await until(() => {
-      pass(t);
-      return !isRunning(stopped!) || undefined;
-    });
-    await until(() => {
-      const { hosts, workers } = engineProcesses(fixture.folder);
-      return (hosts.length === 1 && workers.length === 1) || undefined;
-    });
-    stop.abort(new Error("enough"));
-    await endless;
-    await quick;
-  });
-
-  test("is killed if it is a worker, and its task is retried; the second time fails it with a clear message", async (t) => {
-    t.mock.timers.enable({ apis: ["setInterval"] });
-    const lines: string[] = [];
-    const pool = fixture.start({ workers: 1, log: (line) => lines.push(line) });
-    const [host] = await Promise.all([until(() => engineProcesses(fixture.folder).hosts[0]), pool.greeting]);
-    const doomed = rejection(pool.run(fixture.task(ENDLESS, { label: "DOOM" })));
-    const first = await fixture.worker();
-    process.kill(first, "SIGSTOP");
-    const second = await until(() => {
-      pass(t);
-      return engineProcesses(fixture.folder).workers.find((pid) => pid !== first);
-    });
-    process.kill(second, "SIGSTOP");
-    await until(() => {
-      pass(t);
-      return !isRunning(second) || undefined;
-    });
-    const { code, message } = await doomed;
-    assert.equal(code, "engine_crashed");
-    const why = String.raw`it was stopped \(SIGSTOP\) for 120 s`;
-    assert.match(message, new RegExp(`^DOOM: the worker died 2 times: ${why}; ${why}$`));
-    assert.match(lines.join("\n"), new RegExp(`a worker died at its task: ${why}`));
-    await pool.run(fixture.task(QUICK));
-    assert.deepEqual(engineProcesses(fixture.folder).hosts, [host]);
   });
 });
 

@@ -2,7 +2,6 @@ import { availableParallelism } from "node:os";
 import { setTimeout as pause } from "node:timers/promises";
 import { MucastError } from "../../contract/errors/errors.ts";
 import { isRunning } from "../../contract/machine/process-stat.ts";
-import { StoppedWatch } from "../../contract/machine/stopped-watch.ts";
 import { memoryOf } from "../process-memory.ts";
 import { ClusterBackend } from "./cluster-backend.ts";
 import type { Capacity } from "./cluster-capacity.ts";
@@ -71,7 +70,6 @@ export class EnginePool {
   readonly #workers: Workers;
   readonly #host: EngineHost;
   readonly #memoryWatch: NodeJS.Timeout;
-  readonly #stoppedWatch: StoppedWatch;
   #greetedBy: Greeting | undefined;
   /** Set once the pool accepts no more tasks. */
   #failure: MucastError | undefined;
@@ -99,7 +97,6 @@ export class EnginePool {
       workers: this.#workers,
       fail: (error) => this.#failAll(error),
     });
-    this.#stoppedWatch = new StoppedWatch(() => this.#processes());
   }
 
   /** Returns at once; tasks may be submitted while the host imports. */
@@ -178,16 +175,6 @@ export class EnginePool {
     return [process.pid, this.#host.pid ?? []].flat();
   }
 
-  /** The slots of a cluster have no process here. */
-  *#processes() {
-    yield { pid: this.#host.pid, onStopped: (why: string) => this.#host.kill(why) };
-    for (const worker of this.#workers) {
-      const onStopped = (reason: string) =>
-        this.#workers.kill(worker, { details: reason, mayEndBetter: true });
-      if (!worker.killed) yield { pid: worker.pid, onStopped };
-    }
-  }
-
   /** Kills the workers, fails the tasks, and returns when every process of the pool has ended, except a warm host that it releases. */
   close(): Promise<void> {
     this.#closing ??= this.#close();
@@ -207,7 +194,6 @@ export class EnginePool {
     // The kernel kills the workers that a killed host leaves; they are no children of this process.
     for (let looks = 0; looks < 500 && pids.some(isRunning); looks++) await pause(POLL_MILLISECONDS);
     clearInterval(this.#memoryWatch);
-    this.#stoppedWatch.stop();
   }
 
   /** Assigns waiting tasks to free workers, as long as there are both. */

@@ -19,11 +19,11 @@ export const NETWORKS: JobKind<DlSettings> = {
   environment: "dl",
   parse(config) {
     const { settings, warnings } = parseDlSettings(config);
-    return { settings, warnings: settings.enabled ? warnings : [...warnings, DISABLED] };
+    return { settings, warnings: settings.status ? warnings : [...warnings, DISABLED] };
   },
   libraries: (settings) => {
     const all = settings.choice?.candidates.map((candidate) => candidate.settings) ?? [settings];
-    return settings.enabled ? [...new Set(all.flatMap(networkLibraries))] : undefined;
+    return settings.status ? [...new Set(all.flatMap(networkLibraries))] : undefined;
   },
   async start(pool, settings, { signal }) {
     const { device } = await pool.run({ task: "device", device: settings.device }, { signal });

@@ -5,7 +5,7 @@ import { counted } from "../../contract/errors/wording.ts";
 import type { ModelName } from "../../contract/model-params/models.ts";
 import { mib } from "../../engine/process-memory.ts";
 
-type Regressor = Pick<MlSettings, "model" | "scaler" | "resolvedParams">;
+type Regressor = Pick<MlSettings, "model" | "scaler" | "model_params">;
 
 /**
  * What one fit costs. `value` and `row`: peak bytes of a worker for each value and each row of the training matrix, without the mapped matrix
@@ -54,18 +54,18 @@ const WORKER_BYTES = 32 * 2 ** 20;
 const TREE_NODE_BYTES = 72;
 
 /** Estimated peak memory of a worker for a fit, in bytes, without the files that it maps. */
-export function workerBytes(size: FitSize, { model: { name }, scaler, resolvedParams }: Regressor): number {
+export function workerBytes(size: FitSize, { model: { name }, scaler, model_params }: Regressor): number {
   const { rows, columns, hasAbsent } = size;
   // Scalers copy the rows, and so does filling in absent columns. The first copy is freed once the second is made.
   const copies = (scaler === "none" ? 0 : 1) + (hasAbsent ? 1 : 0);
   const extra = name === "linear" ? 0 : name === "ridge" ? Math.max(0, copies - 1) : Math.min(copies, 1);
   const { value, row } = FIT_COSTS[name];
-  const trees = name === "random_forest" ? forestBytes(rows, resolvedParams) : 0;
+  const trees = name === "random_forest" ? forestBytes(rows, model_params) : 0;
   return Math.ceil(WORKER_BYTES + rows * (columns * (FLOAT_BYTES * extra + value) + row) + trees);
 }
 
 /** The trees of a forest, which grow until a leaf has `min_samples_leaf` rows or they reach their depth or size limit. */
-function forestBytes(rows: number, params: MlSettings["resolvedParams"]): number {
+function forestBytes(rows: number, params: MlSettings["model_params"]): number {
   const numberOf = (name: string, otherwise: number): number => {
     const value = Number(JSON.stringify(params[name] ?? null));
     return Number.isFinite(value) ? value : otherwise;

@@ -36,7 +36,7 @@ interface TickerFits extends MatrixFits {
 /** Plans the fits of a ticker, which learn from its `fit` rows and predict its `score` rows. A late ticker has no folds. */
 function planFits(
   panel: Pick<PanelRows, "days" | "labelDays" | "y" | "relative" | "fit" | "score" | "joins">,
-  settings: Pick<MlSettings, "cvTestSize" | "nSplits" | "delay" | "window">,
+  settings: Pick<MlSettings, "cv_test_size" | "n_splits" | "delay" | "window">,
   jobBlocks: readonly RefitBlock[],
 ): TickerFits {
   const { fit, days, labelDays } = panel;

@@ -1,6 +1,6 @@
 import type { MlSettings } from "../../contract/config/ml-settings.ts";
-import { unmetDemands } from "../../contract/model-params/column-demands.ts";
 import { numbersIn } from "../../contract/model-params/value-checks.ts";
+import { unmetDemands } from "../../contract/model-params/value-rules.ts";
 import type { Failure } from "../../contract/problems/problem.ts";
 import type { Warning } from "../../contract/problems/warnings.ts";
 import { intervalUnsupported } from "../../evaluate/intervals/conformal.ts";
@@ -13,7 +13,7 @@ import type { Listed } from "../shared/job-warnings.ts";
 export function planWarnings(
   { ticker, fit, warnings, joins }: PanelRows,
   folds: readonly Fold[],
-  { cvTestSize: testSize, nSplits: asked, fit: kind, shrinkage }: MlSettings,
+  { cv_test_size: testSize, n_splits: asked, fit: kind, shrinkage }: MlSettings,
 ): readonly Warning[] {
   // `late_ticker` reports these.
   if (joins !== undefined) return warnings;

@@ -40,7 +40,7 @@ interface PooledFits extends MatrixFits {
   readonly union: FeatureUnion;
   /** Of the largest fit. */
   readonly size: Parameters<typeof workerBytes>[0];
-  readonly nSplits: number;
+  readonly n_splits: number;
 }
 
 /** Candidates of a job share the rows of the same panels, and everything but the regressor. */
@@ -51,9 +51,9 @@ function planFits(
   settings: MlSettings,
   jobBlocks: readonly RefitBlock[],
 ): PooledFits {
-  const { nSplits } = settings;
+  const { n_splits } = settings;
   const found = PLANNED.get(panels);
-  if (found?.nSplits === nSplits) return found;
+  if (found?.n_splits === n_splits) return found;
   const plan = planPooled(panels, settings, jobBlocks);
   const folds = plan.folds.map(
     ({ trainStart, trainEnd, testEnd }): PlannedFit => ({
@@ -73,7 +73,7 @@ function planFits(
   const union = uniteFeatures(members, "each fit uses the mean of the others");
   const rows = [...folds, ...blocks].reduce((most, { train }) => Math.max(most, countRows(train)), 0);
   const size = { rows, columns: union.names.length, hasAbsent: union.warnings.length > 0 };
-  const fits = { plan, union, size, folds, blocks, nSplits };
+  const fits = { plan, union, size, folds, blocks, n_splits };
   PLANNED.set(panels, fits);
   return fits;
 }

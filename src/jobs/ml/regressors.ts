@@ -2,7 +2,7 @@ import type { Choice } from "../../contract/config/choice/candidates.ts";
 import type { MlCandidates } from "../../contract/config/ml-settings.ts";
 import { type MlSettings, parseMlSettings, seedOf } from "../../contract/config/ml-settings.ts";
 import { MucastError } from "../../contract/errors/errors.ts";
-import { trialColumns } from "../../contract/model-params/column-demands.ts";
+import { trialColumns } from "../../contract/model-params/value-rules.ts";
 import { regressorLibraries } from "../../engine/environment/engine-status.ts";
 import type { EnginePool } from "../../engine/pool/pool.ts";
 import type { JobKind } from "../plan.ts";
@@ -30,13 +30,13 @@ export const REGRESSORS: JobKind<MlSettings> = {
     (settings.fit === "pooled" ? planPooledFits : planPerTicker)(panels, settings, blocks),
   tested: (settings, choice) => ({
     ...settings,
-    nSplits: settings.nSplits + (choice as MlCandidates).warmUp,
+    n_splits: settings.n_splits + (choice as MlCandidates).warm_up,
   }),
   choose: (fits, first, choice) => combineRegressors(fits, first, choice as MlCandidates),
   judged: () => "out_of_fold",
   recorded: recordedMl,
   seed: seedOf,
-  model: ({ model, resolvedParams }) => ({ name: model.name, params: resolvedParams }),
+  model: ({ model, model_params }) => ({ name: model.name, params: model_params }),
   fit: ({ fit }) => fit,
 };
 

@@ -68,7 +68,7 @@ test("lists few rows for the features with both numbers, even if only folds have
   const days = Int32Array.from({ length: 60 }, (_, day) => day);
   const folds = walkForwardFolds(
     { days, labelDays: days.map((day) => day + 1) },
-    { cvTestSize: 5, nSplits: 6, delay: 0 },
+    { cv_test_size: 5, n_splits: 6, delay: 0 },
   );
   assert.deepEqual(codes(listedOfRows("A", facts(60, 8), folds)), ["few_rows"]);
 });

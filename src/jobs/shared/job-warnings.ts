@@ -138,10 +138,10 @@ export function failedRefits(
 
 export function noRefit(
   blocks: readonly RefitBlock[],
-  { refitEvery }: Pick<RefitSettings, "refitEvery">,
+  { refit_every }: Pick<RefitSettings, "refit_every">,
 ): readonly Warning[] {
-  if (refitEvery === undefined || blocks.length > 1) return [];
-  const message = `refit_every ${refitEvery} changes nothing: the score rows lie on ${counted(refitEvery, "date")} or fewer.`;
+  if (refit_every === undefined || blocks.length > 1) return [];
+  const message = `refit_every ${refit_every} changes nothing: the score rows lie on ${counted(refit_every, "date")} or fewer.`;
   return [{ code: "no_refit", message }];
 }
 

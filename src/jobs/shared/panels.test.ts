@@ -22,8 +22,8 @@ test("a late ticker joins the first block that gives it 30 rows, with the featur
   }
   const { signal } = new AbortController();
   const store = { workFolder, isPreview: false };
-  const settings = { delay: 0, target: "return", crossSection: false } as const;
-  const tickers = await readTickers(read(), store, { refitEvery: 20 }, signal, () => []);
+  const settings = { delay: 0, target: "return", cross_section: false } as const;
+  const tickers = await readTickers(read(), store, { refit_every: 20 }, signal, () => []);
   const compared = compareTickers(tickers, settings, store, "", true);
   const blocks = [...ONE_BLOCK, ...[20, 40, 50].map((row) => ({ from: days[row]!, known: days[row]! }))];
   const [panel, ...others] = joinLate(compared, tickers.late, blocks).panels;

@@ -40,7 +40,7 @@ export interface PanelStore {
 export async function readTickers(
   read: AsyncIterable<ReadPanel>,
   { workFolder, isPreview }: PanelStore,
-  { refitEvery }: RefitSettings,
+  { refit_every }: RefitSettings,
   signal: AbortSignal,
   listedOf: (panel: TickerPanel) => readonly Listed[],
 ): Promise<ReadTickers> {
@@ -59,7 +59,7 @@ export async function readTickers(
     if ("code" in one) {
       const { input, ...failure } = one;
       failures.push(failure);
-      const panel = input === undefined || refitEvery === undefined ? undefined : buildLatePanel(input);
+      const panel = input === undefined || refit_every === undefined ? undefined : buildLatePanel(input);
       if (panel !== undefined) late.push(store(panel));
     } else panels.push(store(one));
   }
@@ -92,13 +92,13 @@ export interface ComparedTickers {
  */
 export function compareTickers(
   read: Pick<ReadTickers, "panels" | "failures">,
-  { crossSection, target }: PanelSettings,
+  { cross_section, target }: PanelSettings,
   store: PanelStore,
   name: string,
   removes: boolean,
 ): ComparedTickers {
   const same: ComparedTickers = { ...read, warnings: [], compare: (panel) => panel };
-  const scored = crossSection ? addZScores(read, store, name, removes) : same;
+  const scored = cross_section ? addZScores(read, store, name, removes) : same;
   return target === "return" ? scored : addTargets(scored);
 }
 

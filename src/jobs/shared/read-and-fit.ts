@@ -121,7 +121,7 @@ export function planJob<S extends JobSettings<S>>(
   read: ReadTickers,
   store: PanelStore,
 ): PlannedJob<S> {
-  const { choice, refitEvery } = settings;
+  const { choice, refit_every } = settings;
   const candidates =
     choice === undefined
       ? [{ label: "", settings }]
@@ -129,7 +129,7 @@ export function planJob<S extends JobSettings<S>>(
           ...own,
           settings: kind.tested?.(own.settings, choice) ?? own.settings,
         }));
-  const keyOf = ({ target, crossSection }: S) => `${target}-${crossSection}`;
+  const keyOf = ({ target, cross_section }: S) => `${target}-${cross_section}`;
   const byKey = Map.groupBy(candidates, ({ settings: own }) => keyOf(own));
   const compared = new Map(
     [...byKey].map(([key, [own]]) => [
@@ -139,7 +139,7 @@ export function planJob<S extends JobSettings<S>>(
   );
   const all = [...compared.values()];
   const { panels: early } = all.find(({ panels }) => panels.length > 0) ?? all[0]!;
-  const blocks = refitBlocks(early, refitEvery);
+  const blocks = refitBlocks(early, refit_every);
   const joined = new Map([...compared].map(([key, own]) => [key, joinLate(own, read.late, blocks)]));
   return {
     ...{ blocks, early },

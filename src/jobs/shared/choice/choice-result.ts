@@ -34,7 +34,7 @@ export interface ChoiceTicker {
 
 export type JobChoice = Choice<unknown> & {
   /** run_ml_job: the number of folds that only serve the choice. */
-  readonly warmUp?: number;
+  readonly warm_up?: number;
 };
 
 export interface ChoiceResult extends ChoiceGains {
@@ -72,7 +72,7 @@ export function choiceOf(
     measure: choice.measure,
     method: CHOICE_METHOD,
     seed: choice.seed,
-    ...(choice.warmUp === undefined ? {} : { warm_up: choice.warmUp }),
+    ...(choice.warm_up === undefined ? {} : { warm_up: choice.warm_up }),
     candidates: choice.candidates.map(({ label }, c) => ({
       label,
       ...recordGain(gains[c]!),
@@ -108,7 +108,7 @@ export function choiceWarnings(reports: readonly CandidateReport[], result: Choi
       ...failedWarning(report, c, result),
       ...modelWarnings(report, c, result),
     ]),
-    ...shortWarmUp(folded, choice.warmUp ?? 0),
+    ...shortWarmUp(folded, choice.warm_up ?? 0),
     ...earlyFolds(folded, chosen.series, choice.measure),
     ...noiseWarning(result),
   ];

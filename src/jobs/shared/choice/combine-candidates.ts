@@ -105,7 +105,7 @@ export function combineRegressors(
   first: FirstOutcome,
   choice: MlCandidates,
 ): FitOutcome & { readonly choice: ChoiceResult } {
-  const { nSplits: asked, cvTestSize: testSize, fit, shrinkage } = choice.candidates[0]!.settings;
+  const { n_splits: asked, cv_test_size: testSize, fit, shrinkage } = choice.candidates[0]!.settings;
   const foldsOf = ({ folds = [], heldOut }: ModelledTicker): TestedFolds => {
     let to = 0;
     const rows = folds.map(({ testStart, testEnd }) => {
