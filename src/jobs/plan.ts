@@ -30,6 +30,7 @@ import type { FitTimings } from "./shared/timings.ts";
 export interface CommonSettings extends PanelSettings, RefitSettings {
   readonly intervals?: IntervalChoice;
   readonly shrinkage: ShrinkageChoice;
+  readonly halfLife?: number;
 }
 
 /** What tells one job from the other. `T` is a ticker with its forecasts. */

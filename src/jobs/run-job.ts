@@ -12,6 +12,7 @@ import { joinedPieces, orderedPieces } from "./shared/ordered-json.ts";
 import { engineFacts, NO_ENGINE, provenance } from "./shared/provenance.ts";
 import { type Chosen, readAndFit, readOnly } from "./shared/read-and-fit.ts";
 import { runSummary } from "./shared/run-summary.ts";
+import { smoothTickers } from "./shared/smooth-tickers.ts";
 import { tickerWarnings, wildForecasts } from "./shared/ticker-warnings.ts";
 import { timed } from "./shared/timings.ts";
 
@@ -56,7 +57,8 @@ async function runJob<S extends Chosen<S>, T extends ModelledTicker>(
           const fitted = await readAndFit(kind, request, context, settings, opened);
           return { fitted, engine: await engineFacts(opened.pool, environment) };
         });
-  const { inputs, fits, rows, blocks, exposures, device } = fitted;
+  const { inputs, rows, blocks, exposures, device } = fitted;
+  const fits = smoothTickers(fitted.fits, settings.halfLife);
 
   const evaluation = await timed(context, "evaluate", () =>
     evaluateForecasts(fits.tickers, rows, settings, inputs.asOf, blocks, exposures),

@@ -45,39 +45,48 @@ const dataProcessingSchema = z.strictObject({
 });
 
 /** `Dot prediction` of run_dl_job's config, as the caller writes it. docs/config.md has a row for each field. */
-export const dotPredictionSchema = z.strictObject({
-  status: z.boolean().default(true).describe("If false, the job succeeds without training."),
-  "current option": z
-    .enum(ARCHITECTURES)
-    .describe(
-      `${architecturesOf({ joint: false }).join(", ")}: one network per ticker; portfolio_*: one network for all tickers.`,
-    ),
-  global_settings: z
-    .strictObject({
-      device: z
-        .string()
-        .regex(/^(auto|cpu|cuda(:\d{1,3})?)$/, "must be auto, cpu, cuda or cuda:N")
-        .default("auto")
-        .describe("auto, cpu, cuda or cuda:N."),
-      seed: integer(0, Number.MAX_SAFE_INTEGER).default(42),
-    })
-    .prefault({}),
-  data_processing: dataProcessingSchema.prefault({}),
-  training_params: trainingParamsSchema.prefault({}),
-  models_params: modelsParamsSchema.prefault({}),
-  intervals: intervalsSchema.optional(),
-  shrinkage: shrinkageSchema,
-  ...panelFields,
-  window: z
-    .int()
-    .min(LIMITS.leastNetworkWindow)
-    .max(LIMITS.window)
-    .optional()
-    .describe(
-      "Each network learns only from its last `window` label dates, including validation and calibration. Without it, each network learns from all.",
-    ),
-  choice: dlChoiceSchema.optional(),
-});
+export const dotPredictionSchema = z
+  .strictObject({
+    status: z.boolean().default(true).describe("If false, the job succeeds without training."),
+    "current option": z
+      .enum(ARCHITECTURES)
+      .describe(
+        `${architecturesOf({ joint: false }).join(", ")}: one network per ticker; portfolio_*: one network for all tickers.`,
+      ),
+    global_settings: z
+      .strictObject({
+        device: z
+          .string()
+          .regex(/^(auto|cpu|cuda(:\d{1,3})?)$/, "must be auto, cpu, cuda or cuda:N")
+          .default("auto")
+          .describe("auto, cpu, cuda or cuda:N."),
+        seed: integer(0, Number.MAX_SAFE_INTEGER).default(42),
+      })
+      .prefault({}),
+    data_processing: dataProcessingSchema.prefault({}),
+    training_params: trainingParamsSchema.prefault({}),
+    models_params: modelsParamsSchema.prefault({}),
+    intervals: intervalsSchema.optional(),
+    shrinkage: shrinkageSchema,
+    ...panelFields,
+    window: z
+      .int()
+      .min(LIMITS.leastNetworkWindow)
+      .max(LIMITS.window)
+      .optional()
+      .describe(
+        "Each network learns only from its last `window` label dates, including validation and calibration. Without it, each network learns from all.",
+      ),
+    choice: dlChoiceSchema.optional(),
+  })
+  .refine(
+    ({ smoothing, intervals, choice }) => !smoothing?.half_life || intervals?.enabled || choice !== undefined,
+    {
+      path: ["smoothing"],
+      error:
+        "networks are smoothed from their calibration part on, and without intervals there is none; add intervals",
+    },
+  );
 
 /** Config of run_dl_job. Sections of other services next to `Dot prediction` are ignored, with a warning. */
 export const dlConfigSchema = z
@@ -154,7 +163,12 @@ function withChoice(
   given: NonNullable<DotPrediction["choice"]>,
   text: string,
 ): Parsed {
-  const { choice, ...base } = valueAt(rawNumbers(text), ["NN params", "Dot prediction"]) as RawObject;
+  // The smoothing of a candidate alone would require intervals.
+  const {
+    choice,
+    smoothing: _,
+    ...base
+  } = valueAt(rawNumbers(text), ["NN params", "Dot prediction"]) as RawObject;
   const found = readCandidates(given, (choice as RawObject).candidates as readonly RawObject[], {
     section: "config.NN params.Dot prediction",
     own,
@@ -167,7 +181,8 @@ function withChoice(
       const { settings, warnings } = parseDlSettings(
         JSON.stringify({ "NN params": { "Dot prediction": prediction } }),
       );
-      return { settings: { ...settings, calibrates: true }, warnings };
+      const shared = own.halfLife === undefined ? {} : { halfLife: own.halfLife };
+      return { settings: { ...settings, calibrates: true, ...shared }, warnings };
     },
     valuesOf: ({ training_params, data_processing, models_params }, { network: { architecture } }) => ({
       ...training_params,

@@ -8,6 +8,8 @@ export const LIMITS = {
   choiceFits: 10_000,
   /** The number of closes between a forecast and the trade on it. */
   delay: 5,
+  /** In dates: smoother forecasts hardly change in a year. */
+  halfLife: 63,
   refitEvery: 10_000,
   /** The number of blocks of score rows, each of which gets its own models. */
   refitBlocks: 1_000,

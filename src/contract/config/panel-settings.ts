@@ -46,6 +46,16 @@ export const shrinkageSchema = z
     "The factor in [0, 1] that multiplies every forecast, including mu. none: no factor. pooled: one factor for all tickers, which keeps their order; with target relative, it multiplies the distance from the common level of the date. empirical_bayes: one factor per ticker, pulled towards the pooled one. own: the ticker's own s of metrics.shrinkage, which sets many tickers to 0.",
   );
 
+const smoothingSchema = named("Smoothing", {
+  half_life: z
+    .number()
+    .min(0)
+    .max(LIMITS.halfLife)
+    .describe("The number of dates after which a forecast weighs half as much; 0 is off."),
+}).describe(
+  "Averages each ticker's forecasts over dates, relative to those of the other tickers, so that fewer trades follow from them.",
+);
+
 export const panelFields = {
   delay: integer(0, LIMITS.delay)
     .default(0)
@@ -62,6 +72,7 @@ export const panelFields = {
     .boolean()
     .default(false)
     .describe("Adds to each feature its z-score among the tickers that have it on the same date."),
+  smoothing: smoothingSchema.optional(),
   refit_every: integer(1, LIMITS.refitEvery)
     .optional()
     .describe(
@@ -98,6 +109,8 @@ export interface SharedSettings extends PanelSettings, RefitSettings {
   /** Absent if the job makes no intervals. */
   readonly intervals?: Intervals;
   readonly shrinkage: ShrinkageChoice;
+  /** Of smoothing, in dates, above 0; absent if forecasts are not smoothed. */
+  readonly halfLife?: number;
 }
 
 export function sharedSettings(section: Section): SharedSettings {
@@ -105,6 +118,7 @@ export function sharedSettings(section: Section): SharedSettings {
   return {
     ...(enabled ? { intervals: intervals as Intervals } : {}),
     shrinkage: section.shrinkage,
+    ...(section.smoothing?.half_life && { halfLife: section.smoothing.half_life }),
     delay: section.delay,
     target: section.target,
     crossSection: section.cross_section,
@@ -124,6 +138,10 @@ export function recordedPanelSettings({
     ...(target === "return" ? {} : { target }),
     ...(crossSection ? { cross_section: true } : {}),
   };
+}
+
+export function recordedSmoothing({ halfLife }: Pick<SharedSettings, "halfLife">) {
+  return halfLife === undefined ? {} : { smoothing: { half_life: halfLife } };
 }
 
 export function recordedRefitSettings({ refitEvery, window }: RefitSettings): Record<string, number> {

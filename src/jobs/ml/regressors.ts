@@ -56,9 +56,9 @@ function candidatesOf({ choice, ...settings }: MlSettings & { readonly choice?: 
 
 /** Whether something needs the rows of all tickers before the first is fitted. */
 function comparesTickers(settings: MlSettings): boolean {
-  const { fit, target, crossSection, choice, importance } = settings;
+  const { fit, target, crossSection, choice, importance, halfLife } = settings;
   const isAlone = fit === "per_ticker" && target === "return" && !crossSection && !importance;
-  return !isAlone || choice !== undefined || recordsRefits(settings);
+  return !isAlone || choice !== undefined || halfLife !== undefined || recordsRefits(settings);
 }
 
 /** The usual trial takes a fraction of a second; a task on a cluster may wait longer. */

@@ -26,6 +26,7 @@ import {
 import { type Inputs, withInputs } from "./read-inputs.ts";
 import { requireCurrentTicker, requireForecasts } from "./require-forecasts.ts";
 import { runConcurrently } from "./run-concurrently.ts";
+import { requireSmoothable } from "./smooth-tickers.ts";
 import { noRefit, zeroedWarnings } from "./ticker-warnings.ts";
 import { FitTimings, now, timed } from "./timings.ts";
 import { inWorkFolder } from "./work-folder.ts";
@@ -168,6 +169,7 @@ export function prepareTickers<S extends Chosen<S>, T extends ModelledTicker>(
   );
   const all = candidates.map((own) => compared.get(keyOf(own))!);
   const { panels: early } = all.find(({ panels }) => panels.length > 0) ?? all[0]!;
+  requireSmoothable(early.length, candidates[0]!.halfLife);
   const blocks = refitBlocks(early, candidates[0]!.refitEvery);
   const ready = new Map(
     [...Map.groupBy(candidates, nameOf)].map(([name, [own]]) => {

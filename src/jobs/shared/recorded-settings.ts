@@ -1,6 +1,10 @@
 import type { DlSettings } from "../../contract/config/dl-settings.ts";
 import type { MlSettings } from "../../contract/config/ml-settings.ts";
-import { recordedPanelSettings, recordedRefitSettings } from "../../contract/config/panel-settings.ts";
+import {
+  recordedPanelSettings,
+  recordedRefitSettings,
+  recordedSmoothing,
+} from "../../contract/config/panel-settings.ts";
 import { plain } from "./job-document.ts";
 import type { OrderedJson } from "./ordered-json.ts";
 
@@ -19,6 +23,7 @@ export function recordedMl(settings: MlSettings): OrderedJson {
     intervals: intervals === undefined ? null : { enabled: true, ...intervals },
     ...(fit === "per_ticker" ? {} : { fit }),
     ...recordedPanelSettings(settings),
+    ...recordedSmoothing(settings),
     ...recordedRefitSettings(settings),
     ...(importance ? { importance } : {}),
   };
@@ -44,6 +49,7 @@ export function recordedDl(settings: DlSettings): OrderedJson {
     intervals: intervals === undefined ? null : { enabled: true, ...intervals },
     shrinkage,
     ...recordedPanelSettings(settings),
+    ...recordedSmoothing(settings),
     ...recordedRefitSettings(settings),
   };
 }
