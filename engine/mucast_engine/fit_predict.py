@@ -108,13 +108,7 @@ def _one_fit(
             train_x = check("Scaled X", scaler.fit_transform(train_x))
         # Before a fit that works in place.
         columns = columns_of(train_x) if fit.get("diagnose") else None
-        model: Any = make_estimator(task["estimator"], _params(task))
-        if task["estimator"]["library"] == "catboost" and (train_y == train_y[0]).all():
-            # catboost refuses equal labels; the other libraries forecast them.
-            from sklearn.dummy import DummyRegressor
-
-            model = DummyRegressor(strategy="constant", constant=train_y[0])
-        model.fit(train_x, train_y)
+        models = [_fitted(task, params, train_x, train_y) for params in _params(task)]
 
     def scaled(rows: Matrix) -> Matrix:
         _fill(rows, means)
@@ -128,11 +122,12 @@ def _one_fit(
     for count in _tree_counts(task):
         with _library_errors(predicting, fit):
             library = task["estimator"]["library"]
-            own = (
+            own = [
                 model
                 if count is None or hasattr(model, "constant")
                 else first_trees(library, model, count, train_x, train_y)
-            )
+                for model in models
+            ]
             raw = _predict(own, score_x) if d > c else np.empty(0)
         predicted = _usable(raw, d - c, fit)
         found = None if columns is None else _diagnosis(task, own, columns, train_x, train_y, predicted)
@@ -142,7 +137,7 @@ def _one_fit(
         with _library_errors(f"{predicting} with shuffled features", fit):
             # Without columns, nothing changes.
             permuted = [
-                results[0][0] if rows is None else _usable(_predict(model, scaled(rows)), d - c, fit)
+                results[0][0] if rows is None else _usable(_predict(models, scaled(rows)), d - c, fit)
                 for rows in _permuted_rows(task["permutation"], fit, x, strata)
             ]
     return results, permuted
@@ -172,11 +167,11 @@ def _library_errors(doing: str, fit: Message) -> Iterator[None]:
 
 
 def _diagnosis(
-    task: Message, model: Any, columns: Columns, train_x: Matrix, train_y: Matrix, predicted: Matrix
+    task: Message, models: list[Any], columns: Columns, train_x: Matrix, train_y: Matrix, predicted: Matrix
 ) -> Message:
     diagnosis = {
         "constant": describe_constant(task["estimator"], train_x, train_y, predicted),
-        "importances": largest_importances(model, columns, train_y),
+        "importances": largest_importances(models, columns, train_y),
     }
     return {name: found for name, found in diagnosis.items() if found is not None}
 
@@ -191,9 +186,22 @@ def _works_in_place(task: Message) -> bool:
     return bool(task.get("views")) and task["estimator"]["class"] in ("LinearRegression", "Ridge")
 
 
-def _params(task: Message) -> dict[str, Any]:
-    params: dict[str, Any] = task["estimator"]["params"]
-    return {**params, "copy_X": False} if _works_in_place(task) else params
+def _params(task: Message) -> list[dict[str, Any]]:
+    """The arguments of each regressor of an ensemble, which differ in the seed."""
+    estimator = task["estimator"]
+    params: dict[str, Any] = {**estimator["params"], **({"copy_X": False} if _works_in_place(task) else {})}
+    seed = "random_seed" if estimator["library"] == "catboost" else "random_state"
+    return [params, *({**params, seed: params[seed] + k} for k in range(1, estimator.get("ensemble", 1)))]
+
+
+def _fitted(task: Message, params: dict[str, Any], x: Matrix, y: Matrix) -> Any:
+    model: Any = make_estimator(task["estimator"], params)
+    if task["estimator"]["library"] == "catboost" and (y == y[0]).all():
+        # catboost refuses equal labels; the other libraries forecast them.
+        from sklearn.dummy import DummyRegressor
+
+        model = DummyRegressor(strategy="constant", constant=y[0])
+    return model.fit(x, y)
 
 
 def _absent_means(train_x: Matrix, score_x: Matrix) -> dict[int, float]:
@@ -214,9 +222,12 @@ def _fill(rows: Matrix, means: dict[int, float]) -> None:
 PREDICTED_ROWS = 1024
 
 
-def _predict(model: Any, x: Matrix) -> Any:
-    """Predictions of `x` (n, k), each independent of later rows: BLAS sums the last n mod 4 rows in another order, so
-    linear models predict blocks of one size, and the last one is padded."""
+def _predict(models: list[Any], x: Matrix) -> Any:
+    """The mean prediction of `x` (n, k), each independent of later rows: BLAS sums the last n mod 4 rows in another
+    order, so linear models predict blocks of one size, and the last one is padded."""
+    model, *others = models
+    if others:
+        return np.mean([_predict([own], x) for own in models], axis=0, dtype=np.float64)
     if not hasattr(model, "coef_"):
         return model.predict(x)
     filled = np.concatenate([x, np.repeat(x[-1:], -len(x) % PREDICTED_ROWS, axis=0)])

@@ -1,10 +1,10 @@
 import { z } from "zod";
-import { type Fault, MucastError } from "../errors/errors.ts";
+import { type Fault, fault, MucastError } from "../errors/errors.ts";
 import { invalidRequest, valueAt } from "../errors/faults.ts";
 import { isRawNumber, type RawJson, type RawObject, rawNumbers } from "../json/json-text.ts";
 import type { ColumnDemand } from "../model-params/column-demands.ts";
 import { findModel, MODEL_NAMES, MODELS, type Model } from "../model-params/models.ts";
-import { type Estimator, resolveModelParams } from "../model-params/resolve.ts";
+import { type Estimator, type ResolvedModelParams, resolveModelParams } from "../model-params/resolve.ts";
 import type { Warning } from "../problems/warnings.ts";
 import { integer } from "../schema/open-schema.ts";
 import { type Choice, readCandidates } from "./choice/candidates.ts";
@@ -34,6 +34,11 @@ export const mlParamsSchema = z
       .record(z.string(), z.unknown())
       .default({})
       .describe("Keyword arguments for the library's regressor; see docs/model-params.md."),
+    ensemble: integer(1, LIMITS.ensemble)
+      .default(1)
+      .describe(
+        "The mean of this many regressors that differ in their seeds: the seed of model_params, seed + 1 and so on. For random_forest, xgboost, lightgbm and catboost.",
+      ),
     cv_test_size: testSize.describe("Rows per walk-forward test fold; 15 by default."),
     test_size: testSize.meta({ deprecated: true }).describe("Old name of cv_test_size."),
     n_splits: integer(1, LIMITS.nSplits).default(15).describe("Number of walk-forward folds."),
@@ -88,6 +93,8 @@ export interface MlSettings extends SharedSettings {
   /** The constructor's arguments with every default filled in, as the output records them. */
   readonly resolvedParams: RawObject;
   readonly columnDemands: readonly ColumnDemand[];
+  /** The number of regressors with different seeds whose mean is the forecast. */
+  readonly ensemble: number;
   readonly cvTestSize: number;
   readonly nSplits: number;
   readonly scaler: MlParams["scaler"];
@@ -134,9 +141,10 @@ function parseAt(text: string, at: string): Parsed {
   });
   const settings: MlSettings = {
     model,
-    estimator: resolved.estimator,
+    estimator: withSeeds(resolved, params.ensemble, `${at}.ensemble`),
     resolvedParams: resolved.resolved,
     columnDemands: resolved.columnDemands,
+    ensemble: params.ensemble,
     cvTestSize: params.cv_test_size ?? params.test_size ?? 15,
     nSplits: params.n_splits,
     scaler: params.scaler,
@@ -164,18 +172,26 @@ function withChoice(
         ...((sets.model_params ?? inherited) as RawObject),
         ...Object.fromEntries(point),
       };
-      return parseAt(JSON.stringify({ "ML params": { ...base, ...sets, model_params } }), at);
+      const { ensemble, ...rest } = base;
+      const inheritedToo = sets.model === undefined && ensemble !== undefined ? { ensemble } : {};
+      return parseAt(
+        JSON.stringify({ "ML params": { ...rest, ...inheritedToo, ...sets, model_params } }),
+        at,
+      );
     },
     searchedIn: "model_params",
-    valuesOf({ model_params = {} }, { model }) {
+    valuesOf({ model_params = {}, ensemble }, { model }) {
       const inherited = model === own.model ? base.model_params : undefined;
       // As JavaScript writes the numbers, like the schema's copy.
       const before: unknown = JSON.parse(JSON.stringify(inherited ?? {}));
       const isNew = ([name, value]: [string, unknown]) =>
         JSON.stringify(value) !== JSON.stringify(valueAt(before, [name]));
-      return Object.fromEntries(Object.entries(model_params).filter(isNew));
+      return {
+        ...(ensemble && { ensemble }),
+        ...Object.fromEntries(Object.entries(model_params).filter(isNew)),
+      };
     },
-    identity: ["model", "resolvedParams", "scaler", "fit", "target", "crossSection"],
+    identity: ["model", "resolvedParams", "ensemble", "scaler", "fit", "target", "crossSection"],
   });
   const { warm_up: warmUp } = choice;
   const folds = warmUp + own.nSplits;
@@ -204,6 +220,21 @@ function modelFaults(params: unknown): readonly Fault[] {
     throw error;
   }
 }
+
+/** @throws MucastError invalid_request for several regressors that would be the same. */
+function withSeeds({ estimator }: ResolvedModelParams, ensemble: number, path: string): Estimator {
+  if (ensemble === 1) return estimator;
+  const { random_state: seed = estimator.params.random_seed } = estimator.params;
+  const isSeeded = SEEDED.some((name) => findModel(name).className === estimator.class);
+  if (isSeeded && isRawNumber(seed)) return { ...estimator, ensemble };
+  const message = isSeeded
+    ? "needs a number as the seed in model_params; set one, or leave the seed out for 42"
+    : `must be 1, because this regressor has no seed; those with one are ${SEEDED.join(", ")}`;
+  throw invalidRequest([fault(path, message)]);
+}
+
+/** The regressors that depend on their seed. */
+const SEEDED = ["random_forest", "xgboost", "lightgbm", "catboost"] as const;
 
 /** The regressor's seed; null if it has none. */
 export function seedOf({ resolvedParams }: MlSettings): RawJson {

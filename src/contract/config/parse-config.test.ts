@@ -34,6 +34,7 @@ test("fills in every default of run_ml_job", () => {
   assert.deepEqual(params, {
     model: "ridge",
     model_params: {},
+    ensemble: 1,
     n_splits: 15,
     intervals: { enabled: true, alpha: 0.1, bound: "both", method: "adaptive" },
     scaler: "none",

@@ -5,7 +5,7 @@ import type { ModelName } from "../../contract/model-params/models.ts";
 import { mib } from "../../engine/process-memory.ts";
 import type { Estimate } from "../plan.ts";
 
-type Regressor = Pick<MlSettings, "model" | "scaler" | "resolvedParams">;
+type Regressor = Pick<MlSettings, "model" | "scaler" | "resolvedParams" | "ensemble">;
 
 /**
  * What one fit costs. `value` and `row`: peak bytes of a worker for each value and each row of the training matrix, without the mapped matrix
@@ -30,13 +30,13 @@ const FLOAT_BYTES = 8;
 
 /** @param sizes of the training matrices of all fits. */
 export function estimateFits(
-  { model }: Pick<MlSettings, "model">,
+  { model, ensemble }: Pick<MlSettings, "model" | "ensemble">,
   sizes: readonly { readonly rows: number; readonly columns: number }[],
 ): Estimate {
   const { milliseconds, nanoseconds } = FIT_COSTS[model.name];
   const values = sizes.map(({ rows, columns }) => rows * columns);
   return {
-    seconds: values.reduce((sum, one) => sum + milliseconds / 1e3 + (nanoseconds / 1e9) * one, 0),
+    seconds: ensemble * values.reduce((sum, one) => sum + milliseconds / 1e3 + (nanoseconds / 1e9) * one, 0),
     matrix_bytes: FLOAT_BYTES * values.reduce((most, one) => Math.max(most, one), 0),
   };
 }
@@ -59,7 +59,10 @@ const BIN_SAMPLE = { rows: 200_000, valueBytes: 14 };
 const TREE_NODE_BYTES = 72;
 
 /** Estimated peak memory of a worker for a fit, in bytes, without the files that it maps. */
-export function workerBytes(size: FitSize, { model: { name }, scaler, resolvedParams }: Regressor): number {
+export function workerBytes(
+  size: FitSize,
+  { model: { name }, scaler, resolvedParams, ensemble }: Regressor,
+): number {
   const { rows, columns, hasAbsent, shuffledRows = 0 } = size;
   // Scalers copy the rows, and so does filling in absent columns. The first copy is freed once the second is made.
   const copies = (scaler === "none" ? 0 : 1) + (hasAbsent ? 1 : 0);
@@ -68,7 +71,7 @@ export function workerBytes(size: FitSize, { model: { name }, scaler, resolvedPa
   const copied = FLOAT_BYTES * columns * (extra * rows + 2 * shuffledRows);
   const library = FIT_COSTS[name].value * rows * columns + FIT_COSTS[name].row * rows;
   const sample = name === "lightgbm" ? BIN_SAMPLE.valueBytes * Math.min(rows, BIN_SAMPLE.rows) * columns : 0;
-  const trees = name === "random_forest" ? forestBytes(rows, resolvedParams) : 0;
+  const trees = name === "random_forest" ? ensemble * forestBytes(rows, resolvedParams) : 0;
   return Math.ceil(WORKER_BYTES + copied + Math.max(library, sample) + trees);
 }
 

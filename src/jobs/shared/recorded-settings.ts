@@ -10,13 +10,14 @@ import type { OrderedJson } from "./ordered-json.ts";
 
 /** The settings of run_ml_job as its output records them: with every default filled in. */
 export function recordedMl(settings: MlSettings): OrderedJson {
-  const { model, resolvedParams, cvTestSize, nSplits, intervals, scaler, shrinkage, fit, importance } =
-    settings;
+  const { model, resolvedParams, ensemble, cvTestSize, nSplits } = settings;
+  const { intervals, scaler, shrinkage, fit, importance } = settings;
   return {
     model: model.name,
     library: model.library,
     class: model.className,
     model_params: resolvedParams,
+    ...(ensemble === 1 ? {} : { ensemble }),
     cv_test_size: cvTestSize,
     n_splits: nSplits,
     ...{ scaler, shrinkage },

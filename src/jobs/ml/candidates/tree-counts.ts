@@ -76,7 +76,7 @@ function any(names: string): Record<string, "any"> {
 export function treeCountOf(
   settings: MlSettings,
 ): { readonly group: string; readonly trees: number } | undefined {
-  const { model, estimator, resolvedParams, scaler, fit, target, crossSection } = settings;
+  const { model, estimator, resolvedParams, scaler, fit, target, crossSection, ensemble } = settings;
   const countable = COUNTABLE[model.name];
   if (countable === undefined || (fit === "pooled" && !countable.pooled)) return undefined;
   const { count, required = [] } = countable;
@@ -88,6 +88,6 @@ export function treeCountOf(
   };
   if (!/^[1-9]\d*$/.test(trees) || !Object.entries(others).every(isAccepted)) return undefined;
   if (required.some((name) => (others[name] ?? null) === null)) return undefined;
-  const group = { model: model.name, others, scaler, fit, target, crossSection };
+  const group = { model: model.name, others, scaler, fit, target, crossSection, ensemble };
   return { group: canonicalJson(group), trees: Number(trees) };
 }
