@@ -1,6 +1,7 @@
 import type { Day } from "../contract/market/dates.ts";
 import { compareCodePoints } from "../contract/market/ticker-series.ts";
 import { NO_LABEL_DAY } from "./labels.ts";
+import { normalQuantile } from "./normal-quantile.ts";
 import { countBefore, orderByDates, valuesAt } from "./rows.ts";
 import type { PanelRows } from "./ticker-panel.ts";
 
@@ -16,7 +17,10 @@ export const WIDTH_DATES = 20;
 /** Labels whose deviation is at most this share of the largest are equal up to rounding. */
 const EQUAL = 1e-12;
 
-/** What models learn with target `relative`, and how their predictions become returns again. */
+/** What models learn of a label among those of its date: its z-score, or the normal score of its rank. */
+export type TargetForm = "relative" | "rank";
+
+/** What models learn with target `relative` or `rank`, and how their predictions become returns again. */
 export interface RelativeTargets {
   readonly byTicker: ReadonlyMap<string, Omit<RelativeTarget, "levels">>;
   readonly levels: Levels;
@@ -48,11 +52,15 @@ export type LabelledRows = Pick<PanelRows, "ticker" | "days" | "labelDays" | "y"
  * The target of a labelled row of date d: (y - m) / s, within [-MAX_TARGET, MAX_TARGET], with m and s the mean and the standard deviation
  * (ddof 0) of the labels of date d over the tickers whose label is known by the time the row's own is. So no target depends on a label that
  * is known later than its own. A row is not used if fewer than MIN_DATE_TICKERS labels make its mean, or if these are all equal.
+ * With `rank`, the target is the standard normal quantile of (rank - 1/2) / n among the same n labels, ties with their mean rank.
  *
  * The width of a row of date d is the root mean square of s over the last WIDTH_DATES dates that have enough labels known at d.
  * @param panels in any order; the results are the same to the bit.
  */
-export function relativeTargets(panels: readonly LabelledRows[]): RelativeTargets {
+export function relativeTargets(
+  panels: readonly LabelledRows[],
+  form: TargetForm = "relative",
+): RelativeTargets {
   const labels = labelsByDate(panels);
   const values = labels.panels.map(({ days }) => new Float64Array(days.length).fill(Number.NaN));
   const cuts = labels.panels.map(({ fit }) => fit.at(-1) ?? -1);
@@ -60,7 +68,7 @@ export function relativeTargets(panels: readonly LabelledRows[]): RelativeTarget
   const spreads: DateSpreads[] = [];
   let thinDates = 0;
   for (const [from, to] of runsOf(labels.days, 0, labels.days.length)) {
-    const cohorts = cohortsOf(labels, from, to);
+    const cohorts = cohortsOf(labels, from, to, form);
     spreads.push({ day: labels.days[from]!, cohorts });
     const isFit = (i: number) => labels.rows[i]! <= cuts[labels.panelOf[i]!]!;
     let fitRows = 0;
@@ -95,8 +103,28 @@ export function relativeTargets(panels: readonly LabelledRows[]): RelativeTarget
 }
 
 /** NaN for a row without a label. */
-function targetIn({ mean, deviation }: Cohort, label: number): number {
+function targetIn({ mean, deviation, sorted }: Cohort, label: number): number {
+  if (sorted !== undefined) return Number.isNaN(label) ? label : normalScore(sorted, label);
   return Math.max(-MAX_TARGET, Math.min(MAX_TARGET, (label - mean) / deviation));
+}
+
+/** @param sorted shape (n), ascending; a label that is not among them has a rank between theirs. */
+function normalScore(sorted: Float64Array, label: number): number {
+  const n = sorted.length;
+  const below = firstFrom(sorted, (value) => value >= label);
+  const upTo = firstFrom(sorted, (value) => value > label);
+  return normalQuantile(Math.max(0.5, Math.min(n - 0.5, (below + upTo) / 2)) / n);
+}
+
+/** The first position whose value, and all after it, pass. */
+function firstFrom(sorted: Float64Array, passes: (value: number) => boolean): number {
+  let [from, to] = [0, sorted.length];
+  while (from < to) {
+    const middle = (from + to) >> 1;
+    if (passes(sorted[middle]!)) to = middle;
+    else from = middle + 1;
+  }
+  return from;
 }
 
 const [FIT, LATER] = [1, 2];
@@ -162,6 +190,8 @@ interface Cohort {
   readonly mean: number;
   readonly deviation: number;
   readonly hasEqualLabels: boolean;
+  /** Ascending; only for ranks. */
+  readonly sorted?: Float64Array;
 }
 
 interface DateSpreads {
@@ -171,11 +201,13 @@ interface DateSpreads {
 }
 
 /** Statistics of the labels [from, to), all of one date. */
-function cohortsOf({ labelDays, y }: SortedLabels, from: number, to: number): Cohort[] {
+function cohortsOf({ labelDays, y }: SortedLabels, from: number, to: number, form: TargetForm): Cohort[] {
   const cohorts: Cohort[] = [];
   for (const [begin, end] of runsOf(labelDays, from, to)) {
     if (end - from < MIN_DATE_TICKERS) continue;
-    cohorts.push({ begin, end, labelDay: labelDays[begin]!, ...spreadOf(y.subarray(from, end)) });
+    const known = y.subarray(from, end);
+    const ranked = form === "rank" ? { sorted: known.toSorted() } : {};
+    cohorts.push({ begin, end, labelDay: labelDays[begin]!, ...spreadOf(known), ...ranked });
   }
   return cohorts;
 }

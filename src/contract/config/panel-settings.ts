@@ -63,10 +63,10 @@ export const panelFields = {
       "The number of closes between a forecast and the trade on it. 0: models learn the return from the row's own close to the next. 1: the return from the next close to the one after it, which an order placed after the row's close earns.",
     ),
   target: z
-    .enum(["return", "relative"])
+    .enum(["return", "relative", "rank"])
     .default("return")
     .describe(
-      "return: models learn the next-day log-return, or with delay that of a later day. relative: models learn the return's z-score among the tickers of its date; forecasts are still returns.",
+      "return: models learn the next-day log-return, or with delay that of a later day. relative: models learn the return's z-score among the tickers of its date; forecasts are still returns. rank: the same with the normal score of the return's rank.",
     ),
   cross_section: z
     .boolean()

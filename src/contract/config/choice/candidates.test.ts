@@ -70,7 +70,10 @@ describe("candidates of run_ml_job", () => {
         [4, 4],
       ],
     );
-    assert.match(refusal([{ model: "quantile", ensemble: 2 }]).message, /\[0\]\.ensemble: must be 1, because/);
+    assert.match(
+      refusal([{ model: "quantile", ensemble: 2 }]).message,
+      /\[0\]\.ensemble: must be 1, because/,
+    );
     const unseeded = { model: "xgboost", model_params: { random_state: null }, ensemble: 2 };
     assert.match(refusal([unseeded]).message, /\[0\]\.ensemble: needs a number as the seed/);
   });
