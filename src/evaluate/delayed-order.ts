@@ -21,16 +21,20 @@ const BASIS_POINTS = 1e4;
  * A date counts if it and the date before have fifths: at least MIN_ORDER_TICKERS forecasts, and a ticker in the lowest and in the highest
  * fifth. Both need a ticker with that label and one with a forecast on the date before, and at least MIN_ORDER_TICKERS tickers need that
  * label, with forecasts and labels that differ.
- * @param rows tickers in any order; NaN for labels that are not known. @param delay of the labels.
+ * @param rows tickers in any order; NaN for labels that are not known. @param delay of the labels. @param steps of the entries.
  */
-export function delayedOrders(rows: readonly ForecastRows[], delay: number): DelayedOrder[] {
+export function delayedOrders(
+  rows: readonly ForecastRows[],
+  delay: number,
+  steps: readonly number[] = STEPS,
+): DelayedOrder[] {
   const ordered = inTickerOrder(rows).filter(({ days }) => days.length > 0);
   const layout = dateLayout(ordered);
   const numbers = dateNumbers(layout);
   const later = (step: number) => ordered.map((row) => laterLabels(row, numbers, layout.first, step));
   if (ordered.length < MIN_ORDER_TICKERS) {
     const orders: DelayedOrder[] = [];
-    for (const step of STEPS) {
+    for (const step of steps) {
       const rows = later(step).map((realised, i) => labelled({ ...ordered[i]!, realised }));
       const { values } = orderOverTime(rows);
       const order = { order_mean: finiteOrNull(mean(values)), order_t: signedReturnT(values) };
@@ -44,7 +48,7 @@ export function delayedOrders(rows: readonly ForecastRows[], delay: number): Del
   );
   const dates = sortedDates(ordered, layout, predicted);
   const orders: DelayedOrder[] = [];
-  for (const step of STEPS) {
+  for (const step of steps) {
     const labels = valuesByDate(layout, later(step));
     orders.push({ delay: delay + step, ...ordersAcross(dates, predicted, labels) });
   }

@@ -5,7 +5,7 @@ import { asRanked, concatenate } from "../../evaluate/forecast-rows.ts";
 import { smoothForecasts } from "../../evaluate/smoothing.ts";
 import { columnChart } from "../charts/column-chart.ts";
 import type { OutputEvidence } from "../evidence/output-evidence.ts";
-import { bandFigure, figure, NO_FIGURE, wholePercent } from "../figures.ts";
+import { bandFigure, countedRows, figure, NO_FIGURE, wholePercent } from "../figures.ts";
 import { keyLine, numbersTable, type Panel } from "../panels/panel.ts";
 
 /** In dates. */
@@ -42,7 +42,7 @@ function ordersByHalfLife({ rows, outOfFold = [], judgedRows }: OutputEvidence, 
       const own = smoothed[i]!;
       return { ...row, predicted: own.subarray(own.length - row.days.length) };
     });
-    return delayedOrders(judged, delay);
+    return delayedOrders(judged, delay, [0, 1]);
   });
 }
 
@@ -56,9 +56,9 @@ function closePanel(close: number, orders: readonly DelayedOrder[]): Panel {
   });
   const of = (cost: "net_1bp" | "net_5bp" | "net_10bp") => orders.map((order) => order[cost]! * BASIS_POINT);
   const smoothest =
-    HALF_LIVES[best] === 0
-      ? "no half-life is better"
-      : `the best half-life, ${HALF_LIVES[best]}, has ${points(nets[best]!)}`;
+    best === 0
+      ? "no half-life leaves more"
+      : `a half-life of ${countedRows(HALF_LIVES[best]!, "date")} leaves most, ${points(nets[best]!)}`;
   const finding = `Traded ${closeName(close)} at 5 bp a side, the spread leaves ${points(nets[0]!)} a day without smoothing; ${smoothest}. On the rows on which it is chosen, a half-life looks better than it is.`;
   const band = `${wholePercent(90)} band`;
   return {
@@ -75,7 +75,7 @@ function closePanel(close: number, orders: readonly DelayedOrder[]): Panel {
       isJudged: true,
     }),
     key: keyLine([
-      ["bar", "top minus bottom fifth a day, after 5 bp a side"],
+      ["bar", "top minus bottom fifth a day after 5 bp a side, by half-life in dates"],
       ["whisker", `its ${band}`],
       ["bar second", "after 10 bp"],
       ["dot second", "after 1 bp"],
