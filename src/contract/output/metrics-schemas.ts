@@ -215,7 +215,7 @@ export const forecastTablesSchema = z.strictObject({
         .strictObject({ held_out: levelsSchema, score: levelsSchema })
         .optional()
         .describe(
-          "With target relative: the common level of all tickers by date, a log-return, for the held-out rows and for the score rows. Shrinkage pooled publishes f = level + s (p - level) for a model's forecast p.",
+          "With target relative or rank: the common level of all tickers by date, a log-return, for the held-out rows and for the score rows. Shrinkage pooled publishes f = level + s (p - level) for a model's forecast p.",
         ),
     })
     .optional()
