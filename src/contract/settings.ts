@@ -285,7 +285,7 @@ export const settingsSchema = z.strictObject({
     { limit: "count" },
   ),
   request_processes: setting(
-    "Maximum number of processes that draw a report or prepare blobs, each for one request. Further requests get 503.",
+    "Maximum number of processes that draw a report, prepare blobs or preview a job, each for one request. Further requests get 503.",
     count(1, 100).default(2),
   ),
   request_memory_bytes: setting(

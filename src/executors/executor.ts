@@ -29,6 +29,12 @@ export interface JobOrder {
   readonly traceparent?: string | undefined;
 }
 
+/** What an order says of the blobs and the config of its job. */
+export type JobInputs = Pick<
+  JobOrder,
+  "featureUrl" | "dataExtractorUrl" | "config" | "options" | "space" | "shared"
+>;
+
 export type StopReason = "canceled" | "timed_out" | "draining";
 
 /** How an execution ended. `lost`: it no longer exists and its job did not report its end, because it or its machine was killed. */

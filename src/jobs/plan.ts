@@ -4,6 +4,7 @@
  * `JobKind.plan` turns the tickers' rows into a `FitPlan`, without a look at their features. A preview shows the plan; a job calls its
  * `collect`, which runs the fits and returns the forecasts by ticker.
  */
+import type { CostEstimate, PooledPreview, TickerPreview } from "../contract/api/job-preview.ts";
 import type { Choice } from "../contract/config/choice/candidates.ts";
 import type { PanelSettings, RefitSettings, ShrinkageChoice } from "../contract/config/panel-settings.ts";
 import type { Report, RunSummary } from "../contract/output/job-events.ts";
@@ -19,7 +20,6 @@ import type { ChoiceResult } from "./shared/choice/choice-result.ts";
 import type { CandidateFits } from "./shared/choice/combine-candidates.ts";
 import type { JobContext } from "./shared/job.ts";
 import type { PooledFit } from "./shared/job-document.ts";
-import type { PooledPreview, TickerPreview } from "./shared/job-preview.ts";
 import type { Listed } from "./shared/listed-warnings.ts";
 import type { HeldOutPart, ModelledTicker } from "./shared/modelled-ticker.ts";
 import type { OrderedJson } from "./shared/ordered-json.ts";
@@ -85,7 +85,7 @@ export interface FitPlan<T extends ModelledTicker = ModelledTicker> {
   readonly fits: number;
   /** Units of progress: fits, or epochs. */
   readonly steps: number;
-  readonly estimate: Estimate;
+  readonly estimate: CostEstimate;
   /** For one regressor of all tickers. */
   readonly pooled?: PooledPreview;
   /** For networks: estimated bytes of the data that the largest one reads. */
@@ -148,11 +148,3 @@ export interface FitOutcome<T extends ModelledTicker = ModelledTicker> {
 
 /** The outcome of the first candidate, whose facts are the job's, without its tickers. */
 export type FirstOutcome = Omit<FitOutcome, "tickers">;
-
-/** Rough, from measured constants: rows times columns of every fit. */
-export interface Estimate {
-  /** Processor time of all fits, without reading. */
-  readonly seconds: number;
-  /** Bytes of the largest matrix that a fit reads. */
-  readonly matrix_bytes: number;
-}

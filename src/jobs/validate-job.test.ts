@@ -3,7 +3,7 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, test } from "node:test";
-import type { JobPreview } from "./shared/job-preview.ts";
+import type { ValidatedJob } from "./shared/job-preview.ts";
 import { validateJob } from "./validate-job.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "mucast-validate-"));
@@ -23,7 +23,7 @@ interface Blobs {
   readonly features: { dates: string[]; features: Record<string, Record<string, (number | null)[]>> };
 }
 
-function validate(change: (blobs: Blobs) => void = () => undefined, config = CONFIG): Promise<JobPreview> {
+function validate(change: (blobs: Blobs) => void = () => undefined, config = CONFIG): Promise<ValidatedJob> {
   const blobs: Blobs = {
     prices: JSON.parse(readFileSync(join(TINY, "data_extractor_tiny.json"), "utf8")),
     features: JSON.parse(readFileSync(join(TINY, "feature_engine_tiny.json"), "utf8")),
@@ -43,7 +43,7 @@ function validate(change: (blobs: Blobs) => void = () => undefined, config = CON
   );
 }
 
-function codes({ warnings }: JobPreview): string[] {
+function codes({ warnings }: ValidatedJob): string[] {
   return warnings.map(({ code, ticker }) => `${code} ${ticker ?? ""}`.trim());
 }
 

@@ -28,3 +28,8 @@ const CREDENTIALS = {
   s3: /^(AWS_\w+|MUCAST_S3_PATH_STYLE)$/,
   cluster: CLUSTER_VARIABLES,
 };
+
+/** The folder for temporary files of a process with this environment, as `os.tmpdir` finds it. */
+export function temporaryOf({ TMPDIR }: Readonly<Record<string, string>>): string {
+  return TMPDIR || "/tmp";
+}

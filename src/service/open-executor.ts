@@ -3,7 +3,7 @@ import { DEFAULT_BLOB_LIMITS, limitsEnv } from "../contract/blob-limits.ts";
 import { clusterOf, engineEnv } from "../contract/engine-url.ts";
 import type { Executor } from "../executors/executor.ts";
 import { readStatus } from "../executors/status-blobs.ts";
-import type { ServiceUrls } from "./blobs/storage.ts";
+import type { StorageAccess } from "./blobs/storage.ts";
 import type { ServiceSettings } from "./settings/load-settings.ts";
 import type { Log } from "./telemetry/log.ts";
 
@@ -11,7 +11,7 @@ import type { Log } from "./telemetry/log.ts";
 export async function openExecutor(
   settings: ServiceSettings,
   env: NodeJS.ProcessEnv,
-  { store, urls }: { readonly store: BlobStore; readonly urls: ServiceUrls },
+  { store, access }: { readonly store: BlobStore; readonly access: StorageAccess },
   log: Log,
 ): Promise<Executor> {
   if (settings.executor === "container-apps") {
@@ -19,16 +19,15 @@ export async function openExecutor(
     return ContainerAppsExecutor.open({
       subscription: settings.azure_subscription,
       resourceGroup: settings.azure_resource_group,
-      container: urls.policy.container,
-      settings: { ...limitsEnv(urls.policy.limits ?? DEFAULT_BLOB_LIMITS), ...engineEnv(settings.engine) },
+      container: access.policy.container,
+      settings: { ...limitsEnv(access.policy.limits ?? DEFAULT_BLOB_LIMITS), ...engineEnv(settings.engine) },
       readStatus: (id, attempt, space = "") => readStatus(store.within(space), id, attempt),
       onPollFailed: (message, order) => log.warn({ operation_id: order.id, attempt: order.attempt }, message),
     });
   }
   const { ProcessExecutor } = await import("../executors/process/process-executor.ts");
   return new ProcessExecutor({
-    blobUrl: urls.policy.container === undefined ? urls.jobBase : settings.blob_url,
-    policy: urls.policy,
+    ...access,
     env,
     warm: true,
     memoryBytes: settings.memory_bytes,

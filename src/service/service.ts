@@ -1,6 +1,7 @@
 import { randomBytes } from "node:crypto";
 import type { QueueView } from "../contract/api/queue-view.ts";
 import { parsePayload } from "../contract/config/payload.ts";
+import type { PayloadUse } from "../contract/config/payload-schemas.ts";
 import { clusterOf } from "../contract/engine-url.ts";
 import { MucastError } from "../contract/errors/errors.ts";
 import { MUCAST_BUILD } from "../contract/version.ts";
@@ -9,13 +10,13 @@ import type { Caller } from "./auth/caller.ts";
 import { KeyStore } from "./auth/key-store.ts";
 import { StoredBlobs } from "./blobs/blobs.ts";
 import { InputUrls } from "./blobs/input-urls.ts";
-import { openBlobFolder, openStorage } from "./blobs/storage.ts";
+import { openBlobFolder, openStorage, type StorageAccess } from "./blobs/storage.ts";
 import { openDatabase } from "./database/database.ts";
 import { Forecasts } from "./forecast/forecasts.ts";
 import { buildHttp } from "./http/build-http.ts";
 import { registerMcp } from "./mcp/mcp-server.ts";
 import { openExecutor } from "./open-executor.ts";
-import { countWaiting, Operations, type Submission } from "./operations/operations.ts";
+import { countWaiting, Operations, type SentPayload } from "./operations/operations.ts";
 import { startRetention } from "./operations/retention.ts";
 import { Preparations } from "./preparation/preparations.ts";
 import { Dispatcher } from "./queue/dispatcher.ts";
@@ -25,6 +26,7 @@ import { ReportLinks, Reports } from "./report/reports.ts";
 import { RequestProcesses } from "./request-process/request-processes.ts";
 import { announceService, cannotListen, hostOf, isEveryAddress } from "./service-address.ts";
 import { type ServiceSettings, secretsOf } from "./settings/load-settings.ts";
+import { jobInputs } from "./store/blobs.ts";
 import { OperationNotifications } from "./store/follow-events.ts";
 import { openLog, openLogDestination } from "./telemetry/log.ts";
 import { openTelemetry } from "./telemetry/telemetry.ts";
@@ -103,10 +105,16 @@ async function start(
 
   // What needs the address, or a listening service, comes later.
   let inputUrls: InputUrls | undefined;
+  let jobAccess: StorageAccess | undefined;
   let dispatcher: Dispatcher | undefined;
   const operations = new Operations({
     ...{ database, notifications, webhooks: settings.webhooks, settings, quota, blobs },
-    read: async (caller, submission) => readPayload(caller, submission, inputUrls),
+    read: async (caller, use, sent) => readPayload(caller, use, sent, inputUrls),
+    preview: async (job, signal) => {
+      if (!inputUrls || !jobAccess) throw aboutToStart();
+      const inputs = jobInputs(job, inputUrls.urlOf);
+      return processes.run({ kind: "validate", storage: jobAccess, inputs }, signal);
+    },
     requireStorage: () => readiness.requireStorage(),
     forecasts: new Forecasts(blobs),
     onQueued: (row) => telemetry.queued(row),
@@ -146,8 +154,9 @@ async function start(
     });
 
   // The jobs.
-  const { store, urls } = await storage.at(address);
+  const { store, urls, access } = await storage.at(address);
   inputUrls = new InputUrls(urls, blobs);
+  jobAccess = access;
   resources.defer(blobs.keepFinishingRemovals(log));
   resources.defer(startRetention({ database, store, days: settings.retention_days, log }));
   const source = settings.public_url ?? "urn:mucast:service";
@@ -156,7 +165,7 @@ async function start(
   // It closes after the dispatcher, whose jobs may end while the service drains.
   const tracking = openTracking({ database, leases, settings, env, storage, log, telemetry });
   resources.defer(() => tracking?.close());
-  const executor = await openExecutor(settings, env, { store, urls }, log);
+  const executor = await openExecutor(settings, env, { store, access }, log);
   resources.defer(() => executor.close());
   const started = new Dispatcher({
     ...{ database, leases, executor, store, settings, telemetry, log },
@@ -205,11 +214,15 @@ async function start(
 }
 
 /** Parses and checks a payload. @param inputUrls undefined until the service listens. */
-function readPayload(caller: Caller, submission: Submission, inputUrls: InputUrls | undefined) {
+function readPayload(
+  caller: Caller,
+  use: PayloadUse,
+  { payload, origin }: SentPayload,
+  inputUrls: InputUrls | undefined,
+) {
   if (!inputUrls) throw aboutToStart();
-  const { operation, payload, origin } = submission;
   const urls = inputUrls.reachedAt(origin);
-  const parsed = parsePayload(operation, payload, { checkUrl: urls.fault });
+  const parsed = parsePayload(use, payload, { checkUrl: urls.fault });
   return { ...parsed, inputs: () => urls.resolve(caller, parsed) };
 }
 

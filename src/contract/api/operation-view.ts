@@ -3,10 +3,10 @@ import { VERDICT_OPERATIONS } from "../config/job-operations.ts";
 import { MAX_COMPARED_OUTPUTS } from "../config/limits.ts";
 import { distinctEntries } from "../config/payload-schemas.ts";
 import { auditBlobSchema } from "../output/audit-blob.ts";
-import { codeCountsSchema, progressSchema, runSummarySchema } from "../output/job-events.ts";
+import { progressSchema, runSummarySchema } from "../output/job-events.ts";
 import { replayBlobSchema } from "../output/replay-blob.ts";
 import { resultRecordSchema, submittedOperationSchema } from "../output/result-record.ts";
-import { failureSchema, problemSchema } from "../problems/problem.ts";
+import { codeCountsSchema, failureSchema, problemSchema } from "../problems/problem.ts";
 import { warningSchema } from "../problems/warnings.ts";
 import { list, mayGrow, named, optionalList, optionalText, text, textOrNull } from "../schema/open-schema.ts";
 

@@ -9,9 +9,11 @@ import {
   payloadSchema,
   replayPayloadSchema,
   tagSchema,
+  validatePayloadSchema,
 } from "../config/payload-schemas.ts";
 import { MODELS } from "../model-params/models.ts";
 import { forecastInput, forecastViewSchema, queryCount } from "./forecast-view.ts";
+import { jobPreviewSchema } from "./job-preview.ts";
 import {
   OPERATION_STATUSES,
   operationPageSchema,
@@ -112,6 +114,19 @@ export const API_OPERATIONS = {
     payloadSchema,
     dlConfigSchema,
   ),
+  validate_job: {
+    name: "validate_job",
+    method: "POST",
+    path: "/v1/validate",
+    scope: "write",
+    title: "Preview a job without running it",
+    description:
+      "Takes the payload of a job, reads both blobs and returns what the job would do: its rows, tickers, fits and warnings, and a " +
+      "rough estimate of the cost. If the job would fail before it trains, the error is the same. It stores nothing.",
+    input: validatePayloadSchema,
+    output: jobPreviewSchema,
+    config: anyConfigSchema,
+  },
   audit: submission(
     "audit",
     "Check the inputs of a job for look-ahead",

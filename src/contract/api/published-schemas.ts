@@ -11,6 +11,7 @@ import { resultRecordSchema } from "../output/result-record.ts";
 import { problemSchema } from "../problems/problem.ts";
 import { warningSchema } from "../problems/warnings.ts";
 import { openSchema } from "../schema/open-schema.ts";
+import { jobPreviewSchema } from "./job-preview.ts";
 
 /**
  * Every published schema by name; `schemas/<name>.json` is generated from it. Schemas of what callers send are strict.
@@ -22,6 +23,7 @@ export const PUBLISHED_SCHEMAS = {
   "replay-payload": replayPayloadSchema,
   "ml-config": mlConfigSchema,
   "dl-config": dlConfigSchema,
+  "job-preview": openSchema(jobPreviewSchema),
   "result-record": resultRecordSchema,
   "output-blob": openSchema(outputBlobSchema),
   "audit-blob": openSchema(auditBlobSchema),

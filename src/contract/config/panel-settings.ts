@@ -64,6 +64,7 @@ export const panelFields = {
     ),
   target: z
     .enum(["return", "relative", "rank"])
+    .meta({ id: "Target" })
     .default("return")
     .describe(
       "return: models learn the next-day log-return, or with delay that of a later day. relative: models learn the return's z-score among the tickers of its date; forecasts are still returns. rank: the same with the normal score of the return's rank.",

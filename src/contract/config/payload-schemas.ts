@@ -63,6 +63,8 @@ const dataExtractorUrl = z
   .min(1)
   .describe("The data-extraction blob: {blob_url}/data/data_extractor_<id>.json, or .parquet");
 
+const anyConfig = z.looseObject({}).meta({ id: "JobConfig" });
+
 const portable = z
   .boolean()
   .optional()
@@ -81,11 +83,22 @@ export const payloadSchema = named(
   {
     feature_url: featureUrl,
     data_extractor_url: dataExtractorUrl,
-    config: z.looseObject({}).describe("Config of run_ml_job or run_dl_job; at most 32 KiB as JSON text."),
+    config: anyConfig.describe("Config of run_ml_job or run_dl_job; at most 32 KiB as JSON text."),
     ...jobOptionsSchema.shape,
   },
   { title: "Payload of run_ml_job and run_dl_job" },
 );
+
+const operation = z
+  .enum(JOB_OPERATIONS)
+  .meta({ id: "JobName" })
+  .optional()
+  .describe("The job; required only if the config has the sections of both jobs.");
+
+/** The payload of either job, for a preview of what it would do. */
+export const validatePayloadSchema = payloadSchema
+  .extend({ operation })
+  .meta({ id: "ValidatePayload", title: "Payload of validate_job" });
 
 /** The largest options of an audit. Each cut costs a job; with 999 permutations, the smallest p-value is 0.001. */
 export const AUDIT_LIMITS = { truncations: 100, permutations: 999, accepted: 200, featureName: 200 } as const;
@@ -93,10 +106,7 @@ export const AUDIT_LIMITS = { truncations: 100, permutations: 999, accepted: 200
 /** What an audit accepts besides a job's payload; `mucast audit` has a flag for each. */
 export const auditOptionsSchema = z.strictObject({
   ...requestedWindowSchema.shape,
-  operation: z
-    .enum(JOB_OPERATIONS)
-    .optional()
-    .describe("The job to audit; required only if the config has the sections of both jobs."),
+  operation,
   checks: z.array(z.enum(AUDIT_CHECKS)).min(1).optional().describe("Checks to run; all checks by default."),
   quick: z
     .boolean()
@@ -134,7 +144,7 @@ export const auditPayloadSchema = named(
   {
     feature_url: featureUrl,
     data_extractor_url: dataExtractorUrl,
-    config: z.looseObject({}).describe("The job's config; at most 32 KiB as JSON text."),
+    config: anyConfig.describe("The job's config; at most 32 KiB as JSON text."),
     ...auditOptionsSchema.shape,
   },
   { title: "Payload of audit" },
@@ -164,8 +174,7 @@ export const replayPayloadSchema = named(
     data_extractor_url: dataExtractorUrl
       .optional()
       .describe("The data-extraction blob, if it is no longer at its recorded location."),
-    config: z
-      .looseObject({})
+    config: anyConfig
       .optional()
       .describe("The job's config, byte for byte, for an output of an older version that did not record it."),
   },
@@ -177,14 +186,19 @@ export const PAYLOAD_SCHEMAS = {
   run_dl_job: payloadSchema,
   audit: auditPayloadSchema,
   replay: replayPayloadSchema,
-} as const satisfies Record<SubmittedOperation, z.ZodObject>;
+  validate_job: validatePayloadSchema,
+} as const satisfies Record<SubmittedOperation | "validate_job", z.ZodObject>;
 
 export const OPTION_SCHEMAS = {
   run_ml_job: jobOptionsSchema,
   run_dl_job: jobOptionsSchema,
   audit: auditOptionsSchema,
   replay: replayOptionsSchema,
-} as const satisfies Record<SubmittedOperation, z.ZodObject>;
+  validate_job: jobOptionsSchema.extend({ operation }),
+} as const satisfies Record<SubmittedOperation | "validate_job", z.ZodObject>;
+
+/** What a payload may be for. */
+export type PayloadUse = keyof typeof PAYLOAD_SCHEMAS;
 
 export type PayloadOptions = Readonly<Record<string, unknown>>;
 

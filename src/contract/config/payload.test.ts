@@ -241,7 +241,7 @@ it("reports the first 100 faults of a body full of faults, and how many more the
   assert.ok(JSON.stringify(refusal(payload(ridge(), `"deep":${deep},`)).data).length < 100_000);
 });
 
-describe("the payload of an audit and of a replay", () => {
+describe("the payload of an audit, a preview and a replay", () => {
   const NETWORK = '"NN params": {"Dot prediction": {"current option": "mlp"}}';
   const both = `{"ML params": {"model": "ridge"}, ${NETWORK}}`;
 
@@ -252,11 +252,13 @@ describe("the payload of an audit and of a replay", () => {
     });
   });
 
-  it("keeps the options, and the audited job", () => {
+  it("keeps the options, and the job", () => {
     const parsed = parsePayload("audit", payload(ridge(), '"truncations": 2, "accept": ["a"],'));
     assert.deepEqual(parsed.options, { truncations: 2, accept: ["a"], operation: "run_ml_job" });
-    const chosen = parsePayload("audit", payload(both, '"operation": "run_dl_job",'));
-    assert.deepEqual(chosen.options, { operation: "run_dl_job" });
+    for (const use of ["audit", "validate_job"] as const) {
+      const chosen = parsePayload(use, payload(both, '"operation": "run_dl_job",'));
+      assert.deepEqual(chosen.options, { operation: "run_dl_job" });
+    }
     assert.deepEqual(parsePayload("run_ml_job", payload(ridge(), '"portable": true,')).options, {
       portable: true,
     });

@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { AUDIT_CHECKS } from "../config/payload-schemas.ts";
-import { type Failure, failureSchema, problemSchema } from "../problems/problem.ts";
+import { codeCountsSchema, type Failure, failureSchema, problemSchema } from "../problems/problem.ts";
 import { type Warning, warningSchema } from "../problems/warnings.ts";
 import { count, maybe, mayGrow, named, optionalList, positive, text } from "../schema/open-schema.ts";
 import { laterFiguresSchema } from "./metrics-schemas.ts";
@@ -112,8 +112,6 @@ export const progressSchema = named("Progress", {
   percent: z.number().min(0).max(100).optional(),
   seconds_left: count.optional().describe("At the stage's pace, once that is known."),
 });
-
-export const codeCountsSchema = z.record(text, positive);
 
 /** What an executor reports about a job since the last batch; empty parts are absent. */
 const eventBatchSchema = z.strictObject({

@@ -239,7 +239,7 @@ export const outputBlobSchema = named(
       .describe(
         "What the libraries ran on; null if none ran. Like id and created_at, it belongs to the run, not to the request.",
       ),
-    window: z.strictObject({
+    window: named("Window", {
       start: date,
       end: date,
       learning_end: date.nullable(),

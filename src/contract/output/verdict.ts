@@ -28,7 +28,7 @@ const findingStateSchema = mayGrow(
 );
 export const judgedRowsSchema = mayGrow(z.enum(JUDGED_ROWS).meta({ id: "JudgedRows" }));
 
-export const verdictStateSchema = mayGrow(z.enum(VERDICT_STATES));
+export const verdictStateSchema = mayGrow(z.enum(VERDICT_STATES).meta({ id: "VerdictState" }));
 
 const findingFields = {
   state: findingStateSchema,

@@ -3,7 +3,7 @@ import { ERROR_TABLE, type ErrorCode } from "../errors/error-codes.ts";
 import { MucastError } from "../errors/errors.ts";
 import { boundedCopy, jsonBytes } from "../json/bounded-json.ts";
 import { type CodeCounts, countCodes, MAX_LISTED, SIZES } from "../schema/answer-limits.ts";
-import { mayGrow, named, optionalList } from "../schema/open-schema.ts";
+import { mayGrow, named, optionalList, positive } from "../schema/open-schema.ts";
 
 export const failureSchema = named(
   "Failure",
@@ -29,6 +29,8 @@ export function crashIn(error: unknown): Failure | undefined {
   return error instanceof MucastError ? error.data.failures?.find(isCrash) : undefined;
 }
 
+export const codeCountsSchema = z.record(z.string(), positive).meta({ id: "CodeCounts" });
+
 const faultSchema = named("Fault", "One fault of a payload.", {
   path: z.string(),
   message: z.string(),
@@ -52,10 +54,7 @@ export const problemSchema = z
     suggestion: z.string().optional(),
     accepted: optionalList(z.string()),
     failures: optionalList(failureSchema).describe("Why tickers failed; of many, the first."),
-    failure_counts: z
-      .record(z.string(), z.int().nonnegative())
-      .optional()
-      .describe("Of all that failed, how many by each code."),
+    failure_counts: codeCountsSchema.optional().describe("Of all that failed, how many by each code."),
   })
   .meta({ id: "Problem", title: "Problem details" });
 

@@ -25,6 +25,8 @@ export const SIZES = {
   verdict: 3 * 2 ** 20,
   /** All feature names of prepared blobs; the answer contains each of them. */
   features: 3 * 2 ** 20,
+  /** The tickers of a preview. */
+  previewed: 2 * 2 ** 20,
   /** The text for an agent that accompanies the structured answer of a tool. */
   toolText: 128 * 2 ** 10,
   statusBlob: 2 ** 20,

@@ -2,9 +2,7 @@
  * The process of jobs, one after the other. The service starts it, and ends it by SIGTERM; everything that it prints goes to the service's
  * log.
  */
-import { join } from "node:path";
-import { withSpace } from "../../blob/names.ts";
-import { type BlobPolicy, mappedBase, withoutSignature } from "../../blob/policy.ts";
+import { withoutSignature } from "../../blob/policy.ts";
 import type { ClusterEngine } from "../../contract/engine-url.ts";
 import { MucastError } from "../../contract/errors/errors.ts";
 import type { EventBatch, Report, Timing } from "../../contract/output/job-events.ts";
@@ -18,15 +16,9 @@ import { openWorkFolder, type WorkFolder } from "../../jobs/shared/work-folder.t
 import { openParentChannel } from "../../processes/parent-channel.ts";
 import { EventGatherer, Pace } from "../event-gatherer.ts";
 import type { ExecutionEnd, JobOrder } from "../executor.ts";
-import { namedUrls, runOperation } from "../run-operation.ts";
+import { type JobStorage, storageOf } from "../job-storage.ts";
+import { runOperation } from "../run-operation.ts";
 import { boundTimings } from "../status-blobs.ts";
-
-/** The locations of a job's blobs, and what it may read. */
-export interface JobStorage {
-  /** The location of outputs; may carry a SAS. */
-  readonly blobUrl: string;
-  readonly policy: BlobPolicy;
-}
 
 /** What every job of a process shares. */
 export interface JobSetup extends JobStorage {
@@ -214,25 +206,3 @@ const openWarmEngine: OpenEngine = (need) => {
   pool = opened.pool;
   return opened;
 };
-
-/**
- * The storage of one order: its caller's space. If URLs of the service map to a folder, they map to the space alone, so that a job knows
- * its blobs by its caller's URLs and reaches no other space. Only the shared inputs of the order come from the whole folder.
- */
-function storageOf({ blobUrl, policy: whole }: JobStorage, order: JobOrder): JobStorage {
-  const { space = "", shared = [] } = order;
-  const policy = { ...whole, own: { space, named: namedUrls(order) } };
-  if (space === "") return { blobUrl, policy };
-  const { mapped = [] } = policy;
-  const own = mapped.flatMap(({ base, folder, root }) => {
-    const keys = shared.filter((url) => url.startsWith(`${base}/`)).map((url) => url.slice(base.length + 1));
-    return [
-      { base, folder, keys },
-      { base, folder: join(folder, space), root },
-    ];
-  });
-  return {
-    blobUrl: mappedBase(blobUrl, mapped) === undefined ? withSpace(blobUrl, space) : blobUrl,
-    policy: { ...policy, mapped: own },
-  };
-}

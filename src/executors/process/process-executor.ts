@@ -10,7 +10,7 @@ import { problemOf } from "../../contract/problems/problem.ts";
 import { mib, outOfMemory } from "../../engine/process-memory.ts";
 import { sweepWorkFolders, workFoldersOf } from "../../jobs/shared/work-folder.ts";
 import { Child } from "../../processes/child.ts";
-import { childEnvironment } from "../../processes/child-environment.ts";
+import { childEnvironment, temporaryOf } from "../../processes/child-environment.ts";
 import { killGroup } from "../../processes/process-group.ts";
 import { diskBytes, freeBytes, type OverLimit, type Usage, UsageLimit } from "../../processes/usage-limit.ts";
 import type {
@@ -21,7 +21,8 @@ import type {
   JobOrder,
   StopReason,
 } from "../executor.ts";
-import type { FromJob, JobEnd, JobSetup, JobStorage, ToJob } from "./job-process.ts";
+import type { JobStorage } from "../job-storage.ts";
+import type { FromJob, JobEnd, JobSetup, ToJob } from "./job-process.ts";
 
 export interface ProcessExecutorOptions extends JobStorage {
   /** Called with each line that a job process prints, and the operation that it is running. No line contains a secret of the storage. */
@@ -363,9 +364,4 @@ export class JobChild extends Child<ToJob, FromJob> {
       run.ended.resolve({ kind: "failed", problem });
     }
   }
-}
-
-/** The folder for temporary files of a process with this environment, as `os.tmpdir` finds it. */
-function temporaryOf({ TMPDIR }: Readonly<Record<string, string>>): string {
-  return TMPDIR || "/tmp";
 }

@@ -1,9 +1,9 @@
+import type { CostEstimate } from "../../contract/api/job-preview.ts";
 import type { MlSettings } from "../../contract/config/ml-settings.ts";
 import { MucastError } from "../../contract/errors/errors.ts";
 import { counted } from "../../contract/errors/wording.ts";
 import type { ModelName } from "../../contract/model-params/models.ts";
 import { mib } from "../../engine/process-memory.ts";
-import type { Estimate } from "../plan.ts";
 
 type Regressor = Pick<MlSettings, "model" | "scaler" | "resolvedParams" | "ensemble">;
 
@@ -32,7 +32,7 @@ const FLOAT_BYTES = 8;
 export function estimateFits(
   { model, ensemble }: Pick<MlSettings, "model" | "ensemble">,
   sizes: readonly { readonly rows: number; readonly columns: number }[],
-): Estimate {
+): CostEstimate {
   const { milliseconds, nanoseconds } = FIT_COSTS[model.name];
   const values = sizes.map(({ rows, columns }) => rows * columns);
   return {

@@ -26,9 +26,8 @@ const HTTP_PAGE = readFileSync("docs/http.md", "utf8");
 
 /** Codes that only the problem of a failed operation or the command line has. */
 const NOT_ANSWERED = [
-  ...["blob_not_found", "insufficient_history", "sparse_prices", "few_tickers", "all_failed", "no_forecast"],
-  ...["fit_failed", "engine_unavailable", "engine_crashed", "out_of_memory", "output_failed", "canceled"],
-  ...["diverged", "constant_target", "execution_lost", "cannot_listen", "tracking_failed"],
+  ...["fit_failed", "engine_unavailable", "engine_crashed", "out_of_memory", "canceled"],
+  ...["diverged", "execution_lost", "cannot_listen", "tracking_failed"],
 ];
 
 /** Checks a value by a schema of the document. */

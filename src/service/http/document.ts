@@ -8,7 +8,7 @@ import { problemSchema } from "../../contract/problems/problem.ts";
 import { addDefault, openSchema } from "../../contract/schema/open-schema.ts";
 import { MUCAST_VERSION } from "../../contract/version.ts";
 import type { Scope } from "../auth/caller.ts";
-import { EXAMPLE_PAYLOADS } from "./examples.ts";
+import { EXAMPLE_PAYLOADS, ML_PAYLOAD } from "./examples.ts";
 import { REQUEST_HEADERS } from "./guard.ts";
 import type { HttpApp, RouteAccess } from "./http-app.ts";
 import { PROBLEM_TYPE, problemAnswer } from "./problem-answer.ts";
@@ -124,7 +124,7 @@ function titleHeaders({ properties, ...rest }: JsonSchema): JsonSchema {
 
 function complete(document: OpenApiDocument, schemas: Schemas): OpenApiDocument {
   const paths = structuredClone(document.paths);
-  for (const [name, value] of Object.entries(EXAMPLE_PAYLOADS)) {
+  for (const [name, value] of Object.entries({ ...EXAMPLE_PAYLOADS, validate: ML_PAYLOAD })) {
     const { content } = paths[`/v1/${name}`]!.post!.requestBody!;
     content["application/json"]!.examples = { example: { value } };
   }

@@ -10,13 +10,15 @@ import {
   auditPayloadSchema,
   payloadSchema,
   replayPayloadSchema,
+  validatePayloadSchema,
 } from "../../contract/config/payload-schemas.ts";
 import { MucastError } from "../../contract/errors/errors.ts";
 import { apiDocs, jsonAnswer } from "./document.ts";
-import { FORECAST, ML_PAYLOAD, RUNNING, SUCCEEDED, VERDICT, WAITING } from "./examples.ts";
+import { FORECAST, ML_PAYLOAD, PREVIEW, RUNNING, SUCCEEDED, VERDICT, WAITING } from "./examples.ts";
 import { acceptBodies, bodyText, type HttpApp, type HttpOptions } from "./http-app.ts";
 
-const { get_operation, list_operations, cancel_operation, get_forecast, get_verdict } = API_OPERATIONS;
+const { validate_job, get_operation, list_operations, cancel_operation, get_forecast, get_verdict } =
+  API_OPERATIONS;
 
 const POLL_SECONDS = "1";
 const MAX_WAIT_SECONDS = 60;
@@ -82,12 +84,19 @@ const submissionHeaders = z.looseObject({
   prefer: preferHeader,
 });
 
-const SUBMISSION_PROBLEMS = [
-  ...(["unknown_model", "invalid_model_params", "url_not_allowed", "idempotency_conflict"] as const),
-  ...(["too_large", "quota_exceeded", "unsupported_media_type", "device_unavailable"] as const),
+const PAYLOAD_PROBLEMS = [
+  ...(["unknown_model", "invalid_model_params", "url_not_allowed"] as const),
+  ...(["too_large", "unsupported_media_type", "device_unavailable"] as const),
+];
+const SUBMISSION_PROBLEMS = [...PAYLOAD_PROBLEMS, "idempotency_conflict", "quota_exceeded"] as const;
+const PREVIEW_PROBLEMS = [
+  ...PAYLOAD_PROBLEMS,
+  ...(["blob_not_found", "blob_unavailable", "unreadable_blob", "invalid_data", "output_failed"] as const),
+  ...(["insufficient_history", "sparse_prices", "few_tickers", "constant_target", "no_forecast"] as const),
+  ...(["all_failed", "timed_out", "process_lost"] as const),
 ];
 
-/** `POST /v1/run_ml_job`, `/v1/run_dl_job`, `/v1/audit` and `/v1/replay`. */
+/** `POST /v1/run_ml_job`, `/v1/run_dl_job`, `/v1/audit`, `/v1/replay` and `/v1/validate`. */
 export function jobRoutes(app: HttpApp, { operations }: HttpOptions): void {
   for (const operation of SUBMITTED_OPERATIONS) {
     const { path, scope } = API_OPERATIONS[operation];
@@ -131,6 +140,20 @@ export function jobRoutes(app: HttpApp, { operations }: HttpOptions): void {
       },
     });
   }
+  app.route({
+    method: "POST",
+    url: validate_job.path,
+    config: { access: validate_job.scope, problems: PREVIEW_PROBLEMS },
+    schema: {
+      ...apiDocs("validate_job", "Jobs"),
+      body: validatePayloadSchema,
+      response: { 200: jsonAnswer("What the job would do.", validate_job.output, PREVIEW) },
+    },
+    handler: (request, reply) => {
+      const sent = { payload: bodyText(request), origin: request.publicOrigin };
+      return operations.validate(request.caller!, sent, reply.abortSignal());
+    },
+  });
 }
 
 const RESULT_PROBLEMS = [

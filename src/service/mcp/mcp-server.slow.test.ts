@@ -163,6 +163,7 @@ test("the tools state what they change, and docs/mcp.md names every tool and no 
     ...{ run_ml_job: job, run_dl_job: job, audit: job, replay: job },
     ...{ get_verdict: read, get_operation: read, get_forecast: read, list_operations: read },
     cancel_operation: [false, true, true, false],
+    validate_job: [true, false, true, true],
   });
 });
 

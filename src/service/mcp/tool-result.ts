@@ -1,5 +1,6 @@
 import type { CallToolResult } from "@modelcontextprotocol/server";
 import type { ForecastView, TickerForecast } from "../../contract/api/forecast-view.ts";
+import type { JobPreview } from "../../contract/api/job-preview.ts";
 import type { OperationPage, OperationView, VerdictView } from "../../contract/api/operation-view.ts";
 import { show } from "../../contract/errors/faults.ts";
 import { counted, printable } from "../../contract/errors/wording.ts";
@@ -10,7 +11,7 @@ import { verdictOperation } from "../forecast/forecasts.ts";
 import { problemAnswer } from "../http/problem-answer.ts";
 import type { ToolAnswer } from "./tools.ts";
 
-/** The answer of a tool: the operation, page, forecast or verdict itself, and a text with the next step. */
+/** The answer of a tool: the operation, page, forecast, verdict or preview itself, and a text with the next step. */
 export function toolResult(answer: ToolAnswer): CallToolResult {
   const text = shortText(describe(answer), SIZES.toolText);
   return { content: [{ type: "text", text }], structuredContent: { ...answer } };
@@ -19,6 +20,7 @@ export function toolResult(answer: ToolAnswer): CallToolResult {
 function describe(answer: ToolAnswer): string {
   if ("operations" in answer) return pageText(answer);
   if ("forecasts" in answer) return forecastText(answer);
+  if ("tickers" in answer) return previewText(answer);
   return "status" in answer ? operationText(answer) : verdictText(answer);
 }
 
@@ -82,6 +84,20 @@ function worthText({ summary }: OperationView): string[] {
 function codesText(what: string, counts: CodeCounts): string[] {
   const codes = Object.entries(counts).map(([code, count]) => (count === 1 ? code : `${code} (${count})`));
   return codes.length === 0 ? [] : [`${what}: ${codes.join(", ")}.`];
+}
+
+function previewText(preview: JobPreview): string {
+  const { model, window, tickers, ticker_count = tickers.length, estimate } = preview;
+  const { warning_counts = {}, failure_counts = {} } = preview;
+  const trained = `${printable(model.name)} on ${counted(ticker_count, "ticker")}`;
+  const shown = ticker_count > tickers.length ? ` The first ${tickers.length} tickers are listed.` : "";
+  return [
+    estimate === undefined
+      ? "The job would train nothing: its config is switched off."
+      : `The job would train ${trained}, as of ${window.as_of}, in about ${estimate.seconds} s of processor time.${shown}`,
+    ...codesText("Warnings", warning_counts),
+    ...codesText("Tickers that would fail", failure_counts),
+  ].join(" ");
 }
 
 function pageText({ operations, next_cursor }: OperationPage): string {

@@ -5,9 +5,11 @@ import type { ErrorCode } from "../../contract/errors/error-codes.ts";
 import { type ErrorData, MucastError } from "../../contract/errors/errors.ts";
 import type { Settings } from "../../contract/settings.ts";
 import { mib } from "../../engine/process-memory.ts";
+import type { JobInputs } from "../../executors/executor.ts";
+import { sweepWorkFolders } from "../../jobs/shared/work-folder.ts";
 import type { PrepareOptions } from "../../prepare/prepare-prices.ts";
 import { Child } from "../../processes/child.ts";
-import { childEnvironment } from "../../processes/child-environment.ts";
+import { childEnvironment, temporaryOf } from "../../processes/child-environment.ts";
 import { UsageLimit } from "../../processes/usage-limit.ts";
 import { abortError, aboutToEnd } from "../abort-error.ts";
 import type { StorageAccess } from "../blobs/storage.ts";
@@ -21,7 +23,7 @@ export interface ToRequest {
   readonly answerBytes: number;
 }
 
-export type RequestOrder = ReportOrder | PrepareOrder | TrackOrder;
+export type RequestOrder = ReportOrder | PrepareOrder | ValidateOrder | TrackOrder;
 
 export interface ReportOrder {
   readonly kind: "report";
@@ -42,6 +44,13 @@ export interface PrepareOrder {
   readonly blobBytes: number;
 }
 
+export interface ValidateOrder {
+  readonly kind: "validate";
+  readonly storage: StorageAccess;
+  /** Their `options` are those of a payload of validate_job. */
+  readonly inputs: JobInputs;
+}
+
 interface TrackOrder {
   readonly kind: "track";
   readonly storage: StorageAccess;
@@ -60,6 +69,7 @@ const WORK_WORDS = {
   prepare: "prepare the blobs",
   report: "draw the report",
   track: "record the run",
+  validate: "preview the job",
 } as const satisfies Record<RequestKind, string>;
 
 const MODULE = fileURLToPath(new URL(`./request-process${extname(import.meta.url)}`, import.meta.url));
@@ -102,7 +112,7 @@ export class RequestProcesses {
     const { settings, storage, telemetry, log } = this.#parts;
     const { kind } = order;
     if (this.#running.size >= settings.request_processes) {
-      const message = `${this.#running.size} other requests draw a report or prepare blobs; try again later`;
+      const message = `${this.#running.size} other requests draw a report, prepare blobs or preview a job; try again later`;
       throw new MucastError("unavailable", message, { retryAfter: RETRY_SECONDS });
     }
     const startedAt = performance.now();
@@ -178,6 +188,7 @@ export async function runProcess(
   const { how, reason } = await child.ended;
   memory.stop();
   stop.removeEventListener("abort", onStop);
+  if (how?.signal) await sweepWorkFolders(temporaryOf(env));
   if (killedFor !== undefined) throw killedFor;
   const output = () => ({ cause: new Error(withoutSignature(printed || "it printed nothing")) });
   if (answer?.event === "answer") return Buffer.from(answer.bytes);

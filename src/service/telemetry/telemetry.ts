@@ -56,7 +56,7 @@ export interface RequestDone {
 }
 
 /** What a process of one request does; `track` works for an ended job instead. */
-const REQUEST_KINDS = ["report", "prepare", "track"] as const;
+const REQUEST_KINDS = ["report", "prepare", "validate", "track"] as const;
 export type RequestKind = (typeof REQUEST_KINDS)[number];
 
 /** Methods with a label of their own. All others, which callers may invent, share one label. */

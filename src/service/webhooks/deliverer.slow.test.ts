@@ -100,8 +100,11 @@ onEachDatabase((tested) => {
     const database = tested.database();
     const parts = { database, webhooks: targets, settings: { events_kept: 100 } };
     await database.write(async (db) => {
-      await db.insertInto("operations").values(newRow(id, "me")).execute();
-      await appendEvents(parts, db, id, [{ type, data } as NewEvent]);
+      await db
+        .insertInto("operations")
+        .values({ ...newRow(id, "me"), last_seq: 1 })
+        .execute();
+      await appendEvents(parts, db, { id, last_seq: 1 }, [{ type, data } as NewEvent]);
     });
     return id;
   }

@@ -55,6 +55,7 @@ const searchMembers = {
   draws: integer(1, LIMITS.candidates).optional().describe("Number of random draws from `draw`."),
   draw: z
     .record(z.string(), drawSchema)
+    .meta({ id: "ChoiceDraws" })
     .optional()
     .describe("Distributions by parameter; each of `draws` draws is a candidate."),
 };
@@ -75,12 +76,14 @@ function searchRefined<T extends z.ZodType<CandidateSearch>>(schema: T): T {
 const choiceMembers = {
   rule: z
     .enum(CHOICE_RULES)
+    .meta({ id: "ChoiceRule" })
     .default("mean")
     .describe(
       "mean: the mean of the candidates within one standard error of the best. best: the best candidate alone.",
     ),
   measure: z
     .enum(CHOICE_MEASURES)
+    .meta({ id: "ChoiceMeasure" })
     .default("squared_error")
     .describe(
       "squared_error: the best has the smallest squared error. ic: the best has the largest mean IC over dates with at least 5 tickers.",
