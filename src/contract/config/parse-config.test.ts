@@ -133,9 +133,10 @@ test("refuses values outside their ranges", () => {
     { intervals: null },
     { intervals: { bound: "Both" } },
     { model_params: [] },
-    ...[{ fit: "all" }, { target: "rank" }, { cross_section: "yes" }],
+    ...[{ fit: "all" }, { target: "ranks" }, { cross_section: "yes" }],
     ...[{ refit_every: 0 }, { refit_every: 1.5 }, { refit_every: 10_001 }],
-    ...[{ window: 29 }, { window: 100_001 }],
+    ...[{ window: 29 }, { window: 100_001 }, { ensemble: 0 }, { ensemble: 51 }],
+    ...[{ smoothing: {} }, { smoothing: { half_life: -1 } }, { smoothing: { half_life: 64 } }],
   ]) {
     assert.equal(faults(() => ml({ model: "rf", ...params })).length, 1, JSON.stringify(params));
   }
