@@ -295,6 +295,17 @@ test("DELETE removes an input or an output, and respects If-Match", async () => 
   assert.deepEqual(codeOf(await remove("other.json")), [404, "not_found"]);
 });
 
+test("a blob that is being read stays complete while it is replaced", async (t) => {
+  const { origin, store } = await listenFor(t);
+  // More than the buffers of a connection hold.
+  const [first, second] = [Buffer.alloc(2 ** 24, "a"), Buffer.alloc(2 ** 24, "b")];
+  const url = `${origin}/data/feature_engine_swap.json`;
+  await store.put("data/feature_engine_swap.json", first);
+  const answer = await fetch(url);
+  assert.equal((await fetch(url, { method: "PUT", body: second })).status, 200);
+  assert.ok(Buffer.from(await answer.arrayBuffer()).equals(first));
+});
+
 /** Requests a blob on a separate connection and reads only the head of the answer. */
 async function unread(port: number, name: string): Promise<{ status: string; socket: Socket }> {
   const socket = connect(port, "127.0.0.1");

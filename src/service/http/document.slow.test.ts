@@ -183,6 +183,25 @@ test("the answers of a service match its document", async () => {
   }
 });
 
+test("a service with keys answers no documented operation with a scope to a request without a right key", async (t) => {
+  const { port, keys } = await listenFor(t, { auth: "keys" });
+  const { token } = await keys.create("ann", ["read", "write"]);
+  const misspelt = token.replace(/.$/, (last) => (last === "A" ? "E" : "A"));
+  for (const { method, path, operation } of operations) {
+    if (operation["x-scope"] === undefined) continue;
+    for (const authorization of [undefined, `Bearer ${misspelt}`, `Basic ${token}`]) {
+      const headers = authorization === undefined ? {} : { authorization };
+      const answer = await ask(port, {
+        method: method.toUpperCase(),
+        path: path.replace(/{\w+}/, "x"),
+        headers,
+      });
+      assert.equal(answer.status, 401, `${method} ${path}`);
+      assert.match(answer.headers["www-authenticate"]!, /^Bearer/);
+    }
+  }
+});
+
 test("a service shows the origin of the request: as its server, in its examples and in its curl lines", async (t) => {
   const [first, second] = [
     await shownBy(service, { host: "localhost:1" }),

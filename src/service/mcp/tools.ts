@@ -12,16 +12,12 @@ import type { PayloadUse } from "../../contract/config/payload-schemas.ts";
 import { faultsOf, invalidRequest } from "../../contract/errors/faults.ts";
 import { parseJson } from "../../contract/json/json-text.ts";
 import { addDefault } from "../../contract/schema/open-schema.ts";
-import type { Caller } from "../auth/caller.ts";
-import { requireScope } from "../http/http-app.ts";
+import { type Caller, requireScope } from "../auth/caller.ts";
 import type { Operations } from "../operations/operations.ts";
 
 type JsonObject = Readonly<Record<string, unknown>>;
 
-/**
- * An agent reads all of them at its start, at most 40 KB. So they have no output schemas, which would take four times as much; the text
- * of a result says what the structured content is.
- */
+/** An agent reads all of them at its start, at most 40 KB. So they have no output schemas, which would take four times as much. */
 export const TOOLS = Object.values(API_OPERATIONS).map((operation) => ({
   name: operation.name,
   ...makeTool(operation),
@@ -107,24 +103,18 @@ export type ToolOperations = Pick<
   submit(...submitted: Parameters<Operations["submit"]>): Promise<{ operation: OperationView }>;
 };
 
-/** For whom a tool runs, and on what. */
 export interface ToolContext {
   readonly operations: ToolOperations;
   readonly caller: Caller;
-  /** Address of the service for its callers. */
+  /** Of the service, for its callers. */
   readonly address: string;
-  /** W3C trace context of the request. */
   readonly traceparent?: string | undefined;
 }
 
 /** Tickers in the answer of validate_job: enough for an agent to see what they have in common. */
 const MAX_PREVIEWED = 50;
 
-/**
- * Runs a tool.
- * @param signal aborts when the caller cancels the call, or its connection closes.
- * @throws MucastError forbidden without the scope, invalid_request for faulty arguments, and the errors of Operations.
- */
+/** @param signal aborts when the caller cancels the call, or its connection closes. */
 export async function callTool(
   { operations, caller, address, traceparent }: ToolContext,
   name: ApiOperationName,
@@ -167,10 +157,7 @@ function parseArguments<N extends ApiOperationName>(name: N, args: JsonObject) {
   throw invalidRequest(faultsOf(parsed.error, input, "arguments", args));
 }
 
-/**
- * The payload of a job, with the config as the caller's own text.
- * @throws MucastError invalid_request for a key or a text of a config that is faulty.
- */
+/** The payload of a job, with the config as the caller's own text. */
 function makeSubmission<U extends PayloadUse>(operation: U, args: JsonObject) {
   const { idempotency_key: key, config, ...others } = args;
   const { data: idempotencyKey, error } = idempotencyKeySchema.optional().safeParse(key);
