@@ -24,8 +24,7 @@ const RUNS: { readonly [K in SubmittedOperation]: Run<K> } = {
 };
 
 /**
- * Runs an operation and returns its record.
- * `options` is its payload without the three inputs.
+ * Runs an operation and returns its record. @param options its payload without the three inputs.
  * @throws MucastError invalid_request for options that the operation does not have; errors of the run.
  */
 export function runOperation(

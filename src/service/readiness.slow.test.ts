@@ -63,43 +63,6 @@ test("a working service is ready, and one that starts or drains does not accept 
   assert.deepEqual(await failing(), ["accepting: the service is about to end"]);
 });
 
-test("only the timer runs the checks", async (t) => {
-  t.mock.timers.enable({ apis: ["setTimeout"] });
-  const { readiness, database, store } = await onFolder(t);
-  const [put, write] = [t.mock.method(store, "put"), t.mock.method(database, "write")];
-  const counts = () => [put.mock.callCount(), write.mock.callCount()];
-  readiness.start();
-  for (let probe = 0; probe < 20; probe++) assert.ok((await readiness.checks()).every(({ ok }) => ok));
-  assert.deepEqual(counts(), [2, 1]);
-  t.mock.timers.tick(5_000);
-  await readiness.look();
-  assert.deepEqual(counts(), [4, 2]);
-  put.mock.mockImplementation(() => Promise.reject(new Error("away")));
-  t.mock.timers.tick(5_000);
-  await readiness.look();
-  t.mock.timers.tick(1_000);
-  assert.equal(write.mock.callCount(), 4, "a check that fails is repeated sooner");
-  await readiness.close();
-});
-
-test("a check that does not return fails, and does not start again meanwhile", async (t) => {
-  t.mock.timers.enable({ apis: ["setTimeout"] });
-  const { readiness, store } = await onFolder(t);
-  const held = Promise.withResolvers<void>();
-  const put = t.mock.method(store, "put", () => held.promise);
-  for (let n = 0; n < 2; n++) {
-    const round = readiness.look();
-    t.mock.timers.tick(10_000);
-    await round;
-    const storage = (await readiness.checks()).find(({ name }) => name === "storage");
-    assert.equal(storage?.message, "it does not answer");
-  }
-  assert.equal(put.mock.callCount(), 1);
-  held.resolve();
-  await readiness.look();
-  assert.ok((await readiness.checks()).every(({ ok }) => ok));
-});
-
 test("a folder that was moved away or cannot be written is reported, and submissions are refused", async (t) => {
   const { failing, blobFolder, dataDir, readiness } = await onFolder(t);
   readiness.requireStorage();

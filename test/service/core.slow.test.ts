@@ -8,7 +8,6 @@ import { cancelling } from "./cancelling.testing.ts";
 import { typedClient } from "./client.testing.ts";
 import { type Core, startCore } from "./core.testing.ts";
 import { DATABASES, SQLITE } from "./databases.testing.ts";
-import { following } from "./following.testing.ts";
 import { killedJobs } from "./killed-jobs.testing.ts";
 import { limits } from "./limits.testing.ts";
 import { quickStart } from "./quick-start.testing.ts";
@@ -17,7 +16,7 @@ import { storageFaults } from "./storage-faults.testing.ts";
 import { submitting, trainingNetworks } from "./submitting.testing.ts";
 import { verdicts } from "./verdicts.testing.ts";
 
-const OF_OPERATIONS = [submitting, cancelling, following];
+const OF_OPERATIONS = [submitting, cancelling];
 
 const SUITES = {
   SQLite: [

@@ -7,7 +7,7 @@ import type { Core } from "./core.testing.ts";
 import { eventuallyTrue } from "./eventually.testing.ts";
 import { FEATURES, payload } from "./inputs.testing.ts";
 
-/** The service continues at its limits; limits.slow.test.ts has those of time, and the tests of the routes those of bodies. */
+/** Limits that need jobs or the process of a service; the tests of the routes have the others. */
 export function limits(core: () => Core): void {
   describe("limits", () => {
     test("of queued operations: rate_limited with Retry-After, until some have ended", async () => {

@@ -116,24 +116,6 @@ test("a listener reconnects after the server was restarted, and looks for what i
   await end();
 });
 
-test("a server that is read-only for a while is unavailable, and takes writes again without a restart", async () => {
-  const own = await server.newDatabase();
-  const database = await open(own, 1);
-  const name = new URL(own).pathname.slice(1);
-  const write = () => storeUsage(database, randomUUID());
-  await write();
-  await operator.query(`alter database ${name} set default_transaction_read_only = on`);
-  await sql`select pg_terminate_backend(pg_backend_pid())`.execute(database.db).catch(() => undefined);
-  await assert.rejects(write, (error: MucastError) => {
-    assert.deepEqual([error.code, error.data.retryAfter], ["unavailable", 5]);
-    assert.equal(error.message, "the database is read-only (25006)");
-    return true;
-  });
-  await operator.query(`alter database ${name} reset default_transaction_read_only`);
-  // The setting is that of new sessions, as a failover shows itself to new connections alone.
-  await write();
-});
-
 test("services that start at the same moment on a new database all find its schema", async () => {
   for (let round = 0; round < 4; round++) {
     const own = await server.newDatabase();

@@ -8,7 +8,7 @@ import { outputFailed } from "../../blob/blob-errors.ts";
 import { blobPageSchema } from "../../contract/api/prepared-blobs.ts";
 import { causeOf } from "../../contract/errors/system-error.ts";
 import { uploadedBlobSchema } from "./blob-routes.ts";
-import { ask, bearer, codeOf, eventually, listen, listenFor } from "./listening.testing.ts";
+import { ask, codeOf, eventually, listen, listenFor } from "./listening.testing.ts";
 
 const LIMIT = 2 ** 21;
 type Headers = Record<string, string | number>;
@@ -126,17 +126,6 @@ test("an upload that breaks off keeps the previous blob", async () => {
   assert.equal((await get(name)).text, "whole");
 });
 
-test("an upload needs room before its bytes come, or as they come", async (t) => {
-  const small = await listenFor(t, { stored_bytes_per_caller: 20 });
-  const send = (length: number, headers: Headers = {}) =>
-    ask(small.port, { method: "PUT", path: `/data/${freshName()}`, headers }, "x".repeat(length));
-  assert.equal((await send(10)).status, 201);
-  for (const headers of [{}, { "transfer-encoding": "chunked" }] as Headers[])
-    assert.deepEqual(codeOf(await send(11, headers)), [507, "quota_exceeded"]);
-  assert.equal((await send(10)).status, 201);
-  await eventually(async () => (await small.files()).length === 2);
-});
-
 /** The store of a service, whose functions a test replaces. */
 async function replaceable(t: TestContext) {
   const { store, ...listening } = await listenFor(t);
@@ -235,28 +224,6 @@ test("an output can be read but not uploaded, and no other name is a blob", asyn
   ]) {
     assert.deepEqual(codeOf(await get(name)), [404, "not_found"], name);
     assert.deepEqual(codeOf(await put(name, "[]")), [400, "invalid_request"], name);
-  }
-});
-
-test("two callers may have different blobs of one name, and each can access only its own", async (t) => {
-  const shared = await listenFor(t, { auth: "keys" });
-  const ann = await shared.keys.create("ann", ["read", "write"]);
-  const ben = await shared.keys.create("ben", ["read", "write"]);
-  for (const [{ token }, method, body, status, text] of [
-    [ann, "PUT", "ann", 201],
-    [ben, "GET", undefined, 404],
-    [ben, "DELETE", undefined, 404],
-    [ben, "PUT", "ben", 201],
-    [ann, "GET", undefined, 200, "ann"],
-    [ben, "GET", undefined, 200, "ben"],
-    [ben, "DELETE", undefined, 204],
-    [ann, "GET", undefined, 200, "ann"],
-    [ben, "GET", undefined, 404],
-  ] as const) {
-    const path = "/data/feature_engine_one.json";
-    const answer = await ask(shared.port, { method, path, headers: bearer(token) }, body);
-    assert.equal(answer.status, status);
-    if (text !== undefined) assert.equal(answer.text, text);
   }
 });
 

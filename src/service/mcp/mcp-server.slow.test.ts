@@ -226,25 +226,6 @@ test("a service with keys refuses a request without one, and a key has its scope
   for (const client of [reader, ann, ben]) await client.close();
 });
 
-test("a body that is no JSON or no message is answered by the protocol", async () => {
-  for (const [body, code] of [
-    ["{", -32700],
-    ["", -32700],
-    ['\uFEFF{"jsonrpc":"2.0","id":1,"method":"tools/list"}', -32700],
-    ["null", -32600],
-    ["[]", -32600],
-    ['{"jsonrpc":"2.0"}', -32600],
-  ] as const) {
-    const { status, text } = await post(body);
-    const { id, error } = JSON.parse(text);
-    assert.deepEqual([status, id, error.code], [400, null, code], text);
-  }
-  for (const method of ["GET", "DELETE"]) {
-    const { status, headers } = await ask(service.port, { method, path: "/mcp" });
-    assert.deepEqual([status, headers.allow], [405, "POST"]);
-  }
-});
-
 test("a batch is run, each of its messages counts before any is run, and a long one is refused", async (t) => {
   const slow = await listenFor(t, { requests_per_minute: 10 });
   const list = t.mock.method(slow.operations, "list");

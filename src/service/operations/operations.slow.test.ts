@@ -26,7 +26,7 @@ import {
   recordProgress,
   releaseOperation,
 } from "../store/attempts.ts";
-import { appendEvents, readEvents } from "../store/events.ts";
+import { readEvents } from "../store/events.ts";
 import { viewOf } from "../store/operation-view.ts";
 import { noLog } from "../telemetry/no-telemetry.testing.ts";
 import { operationsOn, SteppedOperations } from "./operations.testing.ts";
@@ -215,18 +215,6 @@ onEachDatabase((tested) => {
 
   const claim = (owner = "me") => claimOperation(tested.database(), owner);
 
-  test("a refusal that is stored twice changes no later attempt", async (t) => {
-    const { submit } = await open(t);
-    const { id } = await submit();
-    const database = tested.database();
-    const first = (await claim("first"))!;
-    assert.equal(await releaseOperation(database, first, "refused", 0), true);
-    assert.equal((await claim("second"))!.attempt, first.attempt + 1);
-    assert.equal(await releaseOperation(database, first, "refused", 0), false);
-    const { status, owner } = (await readOperation(database, id))!;
-    assert.deepEqual([status, owner], ["Running", "second"]);
-  });
-
   test("a newcomer waits for at most one job of each other caller, however long their queues are", async (t) => {
     const { parts } = await open(t);
     const insert = (id: string, caller: string) =>
@@ -347,25 +335,6 @@ onEachDatabase((tested) => {
     // An event that has yet to happen, as after a restore of the database.
     const beyond = await eventsOf(operations, caller, id, all.at(-1)!.seq + 1);
     assert.deepEqual(typesOf(beyond), ["snapshot", "succeeded"]);
-  });
-
-  test("a reader gets a snapshot if no later event is kept", async (t) => {
-    const { parts, operations, caller, id } = await running(t, 10);
-    const warning = { type: "warning", data: { code: "long_gap", message: "A: a gap" } } as const;
-    const progress = { type: "progress", data: { stage: "fit", done: 1, total: null } } as const;
-    const events = [...Array(10).fill(warning), progress];
-    const last = 2 + events.length;
-    await parts.database.write(async (db) => {
-      await db.updateTable("operations").set({ last_seq: last }).where("id", "=", id).execute();
-      await appendEvents(parts, db, { id, last_seq: last }, events);
-    });
-    const reader = operations.follow(caller, id, last - 1, AbortSignal.timeout(600_000));
-    const { value } = await reader.next();
-    assert.deepEqual([value?.type, value?.seq], ["snapshot", last]);
-    const next = reader.next();
-    await operations.tell(id, warning);
-    assert.deepEqual([(await next).value?.type, (await next).value?.seq], ["warning", last + 1]);
-    await reader.return();
   });
 
   test("retention removes old operations with their status blobs, except those whose status blobs the storage refuses to remove", async (t) => {

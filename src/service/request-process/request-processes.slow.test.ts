@@ -10,7 +10,7 @@ import { treeOf } from "../../../test/service/processes.testing.ts";
 import { openStore } from "../../blob/open-store.ts";
 import { MucastError } from "../../contract/errors/errors.ts";
 import { mlText } from "../../outputs/outputs.testing.ts";
-import { childEnvironment } from "../../processes/child-environment.ts";
+import { childEnvironment } from "../../processes/child.ts";
 import { drawReport } from "../../report/write-report.ts";
 import { noLog } from "../telemetry/no-telemetry.testing.ts";
 import { type ProcessLimits, type ReportOrder, RequestProcesses, runProcess } from "./request-processes.ts";
@@ -21,7 +21,6 @@ const LIMITS: ProcessLimits = {
   env: childEnvironment(process.env, {}),
   memoryBytes: 2 ** 30,
   seconds: 300,
-  answerBytes: 2 ** 26,
 };
 
 describe("the process of a request", { timeout: 600_000 }, () => {

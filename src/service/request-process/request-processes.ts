@@ -8,18 +8,16 @@ import { mib } from "../../engine/process-memory.ts";
 import type { JobInputs } from "../../executors/executor.ts";
 import { sweepWorkFolders } from "../../jobs/shared/work-folder.ts";
 import type { PrepareOptions } from "../../prepare/prepare-prices.ts";
-import { Child } from "../../processes/child.ts";
-import { childEnvironment, temporaryOf } from "../../processes/child-environment.ts";
+import { Child, childEnvironment, temporaryOf } from "../../processes/child.ts";
 import { UsageLimit } from "../../processes/usage-limit.ts";
 import { abortError, aboutToEnd } from "../abort-error.ts";
 import type { StorageAccess } from "../blobs/storage.ts";
 import type { Log } from "../telemetry/log.ts";
 import type { RequestKind, Telemetry } from "../telemetry/telemetry.ts";
 
-/** The only message to a process of a request. */
+/** The only message to a process of a request. A larger answer is not sent. */
 export interface ToRequest {
   readonly order: RequestOrder;
-  /** Maximum of its answer: a larger one is not sent. */
   readonly answerBytes: number;
 }
 
@@ -83,7 +81,7 @@ export interface ProcessLimits {
   readonly env: Readonly<Record<string, string>>;
   readonly memoryBytes: number;
   readonly seconds: number;
-  readonly answerBytes: number;
+  readonly answerBytes?: number;
 }
 
 interface RequestProcessesParts {
@@ -119,12 +117,9 @@ export class RequestProcesses {
     const env = childEnvironment(this.#parts.env, credentialsFor(storage.access.policy));
     const stop = AbortSignal.any([signal, this.#closing.signal]);
     const { request_memory_bytes: memoryBytes, request_seconds: seconds } = settings;
-    const working = runProcess(order, { env, memoryBytes, seconds, answerBytes: MAX_ANSWER }, stop);
+    const working = runProcess(order, { env, memoryBytes, seconds }, stop);
     this.#running.add(working);
-    const outcome = await working.then(
-      () => "done" as const,
-      (error: unknown) => (error instanceof MucastError ? error.code : "internal"),
-    );
+    const outcome = await outcomeOf(working);
     this.#running.delete(working);
     telemetry.requestProcessEnded(kind, outcome);
     const ms = Math.round(performance.now() - startedAt);
@@ -138,6 +133,14 @@ export class RequestProcesses {
   }
 }
 
+/** For telemetry. */
+export function outcomeOf(working: Promise<unknown>): Promise<"done" | ErrorCode> {
+  return working.then(
+    () => "done",
+    (error: unknown) => (error instanceof MucastError ? error.code : "internal"),
+  );
+}
+
 /**
  * Runs an order in a separate process, and kills it if the signal aborts or it exceeds a limit.
  * @returns its answer, after all of it has ended.
@@ -146,7 +149,7 @@ export class RequestProcesses {
  */
 export async function runProcess(
   order: RequestOrder,
-  { env, memoryBytes, seconds, answerBytes }: ProcessLimits,
+  { env, memoryBytes, seconds, answerBytes = MAX_ANSWER }: ProcessLimits,
   signal: AbortSignal,
 ): Promise<Buffer> {
   const work = WORK_WORDS[order.kind];
@@ -158,7 +161,6 @@ export async function runProcess(
     module: MODULE,
     env,
     nodeArguments: [`--max-old-space-size=${Math.ceil(memoryBytes / 2 ** 20)}`],
-    runs: "request",
     onMessage: (message) => {
       answer = message;
     },
@@ -172,10 +174,10 @@ export async function runProcess(
     child.kill();
   };
   const late = `to ${work} took longer than ${seconds} s (request_seconds)`;
-  const onStop = () =>
-    kill(signal.aborted ? abortError(signal, work) : new MucastError("timed_out", late, { limit: seconds }));
-  const stop = AbortSignal.any([signal, AbortSignal.timeout(seconds * 1_000)]);
-  stop.addEventListener("abort", onStop);
+  const timeout = () => kill(new MucastError("timed_out", late, { limit: seconds }));
+  const timer = setTimeout(timeout, seconds * 1_000);
+  const abort = () => kill(abortError(signal, work));
+  signal.addEventListener("abort", abort);
   const large = `to ${work} takes more than ${mib(memoryBytes)} of memory (request_memory_bytes)`;
   const tooLarge = new MucastError("too_large", large, { limit: memoryBytes });
   const memory = new UsageLimit({
@@ -187,7 +189,8 @@ export async function runProcess(
   void memory.start();
   const { how, reason } = await child.ended;
   memory.stop();
-  stop.removeEventListener("abort", onStop);
+  clearTimeout(timer);
+  signal.removeEventListener("abort", abort);
   if (how?.signal) await sweepWorkFolders(temporaryOf(env));
   if (killedFor !== undefined) throw killedFor;
   const output = () => ({ cause: new Error(withoutSignature(printed || "it printed nothing")) });

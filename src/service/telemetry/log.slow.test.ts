@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
-import { closeSync, mkdtempSync, openSync, readFileSync, rmSync } from "node:fs";
+import { closeSync, mkdtempSync, openSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, it, test } from "node:test";
@@ -149,18 +149,6 @@ test("a value that a cut line does not end is hidden to the end of its string, i
 });
 
 const IMPORT = `const { openLogDestination } = await import(${JSON.stringify(import.meta.resolve("./log.ts"))});`;
-
-test("lines are written at once, whole and in order", (t) => {
-  const folder = mkdtempSync(join(tmpdir(), "mucast-lines-"));
-  t.after(() => rmSync(folder, { recursive: true, force: true }));
-  const descriptor = openSync(join(folder, "log"), "a");
-  const destination = openLogDestination(descriptor);
-  const long = `${"é".repeat(200_000)}\n`;
-  for (const line of ["first\n", long, "last\n"]) destination.write(line);
-  closeSync(descriptor);
-  assert.equal(readFileSync(join(folder, "log"), "utf8"), `first\n${long}last\n`);
-  assert.equal(destination.lost, 0);
-});
 
 test("lines that a full disk refuses wait in bounded memory; further ones are lost and counted", (t) => {
   const descriptor = openSync("/dev/full", "w");
