@@ -104,7 +104,6 @@ async function runOurs(run: SkillRun, { operation, config }: OwnModel, id: strin
 
 /** The delay is a setting beside the model or the network. */
 function withDelay(config: object, delay: number): object {
-  if (delay === 0) return config;
   const { "ML params": ml, "NN params": networks } = config as Record<string, { "Dot prediction": object }>;
   return networks === undefined
     ? { "ML params": { ...ml, delay } }

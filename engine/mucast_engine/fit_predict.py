@@ -98,13 +98,7 @@ def _one_fit(
             train_x = check("Scaled X", scaler.fit_transform(train_x))
         # Before a fit that works in place.
         columns = columns_of(train_x) if fit.get("diagnose") else None
-        model: Any = make_estimator(task["estimator"], _params(task))
-        if task["estimator"]["library"] == "catboost" and (train_y == train_y[0]).all():
-            # catboost refuses equal labels; the other libraries forecast them.
-            from sklearn.dummy import DummyRegressor
-
-            model = DummyRegressor(strategy="constant", constant=train_y[0])
-        model.fit(train_x, train_y)
+        models = [_fitted(task, params, train_x, train_y) for params in _params(task)]
 
     def scaled(rows: Matrix) -> Matrix:
         _fill(rows, means)
@@ -114,15 +108,15 @@ def _one_fit(
     predicting = f"predicting {d - c} rows"
     with _library_errors(predicting, fit):
         score_x = scaled(score_x)
-        raw = _predict(model, score_x) if d > c else np.empty(0)
+        raw = _predict(models, score_x) if d > c else np.empty(0)
     predicted = _usable(raw, d - c, fit)
-    found = None if columns is None else _diagnosis(task, model, columns, train_x, train_y, predicted)
+    found = None if columns is None else _diagnosis(task, models, columns, train_x, train_y, predicted)
     permuted: list[Matrix] = []
     if "pool" in fit and d > c:
         with _library_errors(f"{predicting} with shuffled features", fit):
             # Without columns, nothing changes.
             permuted = [
-                predicted if rows is None else _usable(_predict(model, scaled(rows)), d - c, fit)
+                predicted if rows is None else _usable(_predict(models, scaled(rows)), d - c, fit)
                 for rows in _permuted_rows(task["permutation"], fit, x, strata)
             ]
     return predicted, found, permuted
@@ -152,11 +146,11 @@ def _library_errors(doing: str, fit: Message) -> Iterator[None]:
 
 
 def _diagnosis(
-    task: Message, model: Any, columns: Columns, train_x: Matrix, train_y: Matrix, predicted: Matrix
+    task: Message, models: list[Any], columns: Columns, train_x: Matrix, train_y: Matrix, predicted: Matrix
 ) -> Message:
     diagnosis = {
         "constant": describe_constant(task["estimator"], train_x, train_y, predicted),
-        "importances": largest_importances(model, columns, train_y),
+        "importances": largest_importances(models, columns, train_y),
     }
     return {name: found for name, found in diagnosis.items() if found is not None}
 
@@ -171,9 +165,22 @@ def _works_in_place(task: Message) -> bool:
     return bool(task.get("views")) and task["estimator"]["class"] in ("LinearRegression", "Ridge")
 
 
-def _params(task: Message) -> dict[str, Any]:
-    params: dict[str, Any] = task["estimator"]["params"]
-    return {**params, "copy_X": False} if _works_in_place(task) else params
+def _params(task: Message) -> list[dict[str, Any]]:
+    """The arguments of each regressor of an ensemble, which differ in the seed."""
+    estimator = task["estimator"]
+    params: dict[str, Any] = {**estimator["params"], **({"copy_X": False} if _works_in_place(task) else {})}
+    seed = "random_seed" if estimator["library"] == "catboost" else "random_state"
+    return [params, *({**params, seed: params[seed] + k} for k in range(1, estimator.get("ensemble", 1)))]
+
+
+def _fitted(task: Message, params: dict[str, Any], x: Matrix, y: Matrix) -> Any:
+    model: Any = make_estimator(task["estimator"], params)
+    if task["estimator"]["library"] == "catboost" and (y == y[0]).all():
+        # catboost refuses equal labels; the other libraries forecast them.
+        from sklearn.dummy import DummyRegressor
+
+        model = DummyRegressor(strategy="constant", constant=y[0])
+    return model.fit(x, y)
 
 
 def _absent_means(train_x: Matrix, score_x: Matrix) -> dict[int, float]:
@@ -194,9 +201,12 @@ def _fill(rows: Matrix, means: dict[int, float]) -> None:
 PREDICTED_ROWS = 1024
 
 
-def _predict(model: Any, x: Matrix) -> Any:
-    """Predictions of `x` (n, k), each independent of later rows: BLAS sums the last n mod 4 rows in another order, so
-    linear models predict blocks of one size, and the last one is padded."""
+def _predict(models: list[Any], x: Matrix) -> Any:
+    """The mean prediction of `x` (n, k), each independent of later rows: BLAS sums the last n mod 4 rows in another
+    order, so linear models predict blocks of one size, and the last one is padded."""
+    model, *others = models
+    if others:
+        return np.mean([_predict([own], x) for own in models], axis=0, dtype=np.float64)
     if not hasattr(model, "coef_"):
         return model.predict(x)
     filled = np.concatenate([x, np.repeat(x[-1:], -len(x) % PREDICTED_ROWS, axis=0)])

@@ -71,7 +71,7 @@ class Fitted:
 def test_the_largest_of_many_features_are_reported_and_the_first_of_equal_ones() -> None:
     values = np.zeros(MAX_IMPORTANCES + 30)
     values[[70, 3, 60]] = [-2.0, 1.0, 2.0]
-    largest = largest_importances(Fitted(values), columns_of(rows(len(values))), np.arange(3.0))
+    largest = largest_importances([Fitted(values)], columns_of(rows(len(values))), np.arange(3.0))
     assert largest is not None
     assert largest[:4] == [(60, 2.0), (70, -2.0), (3, 1.0), (0, 0.0)]
     assert [column for column, _ in largest[3:]] == [i for i in range(MAX_IMPORTANCES - 2) if i != 3]
@@ -80,12 +80,12 @@ def test_the_largest_of_many_features_are_reported_and_the_first_of_equal_ones()
 
 @pytest.mark.parametrize("values", [None, [1.0], [[1.0, 2.0]], [1.0, float("nan")], [1.0, float("inf")]])
 def test_importances_of_another_shape_or_not_finite_are_not_reported(values: Any) -> None:
-    assert largest_importances(Fitted(values), columns_of(rows(2)), np.arange(3.0)) is None
+    assert largest_importances([Fitted(values)], columns_of(rows(2)), np.arange(3.0)) is None
 
 
 def test_a_library_without_importances_for_its_arguments_fails_no_fit(x: Matrix, y: Matrix) -> None:
     model = XGBRegressor(booster="gblinear", importance_type="gain", n_estimators=2).fit(x, y)
-    assert largest_importances(model, columns_of(x), y) is None
+    assert largest_importances([model], columns_of(x), y) is None
 
 
 @pytest.mark.parametrize("constant", [0.1, 1 / 3, 123456.789])
@@ -95,7 +95,7 @@ def test_a_constant_column_has_no_importance_if_its_coefficient_is_rounding(
     with_constant = np.column_stack([x, np.full(len(x), constant)])
     model = Ridge().fit(with_constant, y)
     assert model.coef_[-1] != 0
-    importances = largest_importances(model, columns_of(with_constant), y)
+    importances = largest_importances([model], columns_of(with_constant), y)
     assert importances is not None
     assert importances[-1] == (x.shape[1], 0.0)
     assert [value for _, value in importances[:-1]] == sorted(model.coef_[:-1], key=lambda value: -abs(value))
@@ -104,7 +104,7 @@ def test_a_constant_column_has_no_importance_if_its_coefficient_is_rounding(
 def test_a_constant_column_that_acts_as_the_intercept_keeps_its_importance(x: Matrix, y: Matrix) -> None:
     with_constant = np.column_stack([x, np.ones(len(x))])
     model = Ridge(fit_intercept=False).fit(with_constant, y + 1)
-    importances = largest_importances(model, columns_of(with_constant), y + 1)
+    importances = largest_importances([model], columns_of(with_constant), y + 1)
     assert importances is not None
     assert dict(importances)[x.shape[1]] == float(model.coef_[-1]) != 0
 

@@ -22,14 +22,18 @@ const BASIS_POINTS = 1e4;
  * A date counts if it and the date before have fifths: at least MIN_ORDER_TICKERS forecasts, and a ticker in the lowest and in the highest
  * fifth. Both need a ticker with that label and one with a forecast on the date before, and at least MIN_ORDER_TICKERS tickers need that
  * label, with forecasts and labels that differ.
- * @param rows tickers in any order; NaN for labels that are not known. @param delay of the labels.
+ * @param rows tickers in any order; NaN for labels that are not known. @param delay of the labels. @param steps of the entries.
  */
-export function delayedOrders(rows: readonly ForecastRows[], delay: number): DelayedOrder[] {
+export function delayedOrders(
+  rows: readonly ForecastRows[],
+  delay: number,
+  steps: readonly number[] = STEPS,
+): DelayedOrder[] {
   const ordered = inTickerOrder(rows).filter(({ days }) => days.length > 0);
   const layout = dateLayout(ordered);
   const later = (step: number) => ordered.map((row) => laterLabels(row, layout, step));
   if (ordered.length < MIN_ORDER_TICKERS) {
-    return STEPS.map((step) => {
+    return steps.map((step) => {
       const rows = later(step).map((realised, i) => labelled({ ...ordered[i]!, realised }));
       const { values } = orderOverTime(rows);
       const order = { order_mean: finiteOrNull(mean(values)), order_t: signedReturnT(values) };
@@ -42,7 +46,7 @@ export function delayedOrders(rows: readonly ForecastRows[], delay: number): Del
   const predicted = laid((row) => row.predicted);
   const tickers = laid(({ days }, number) => new Float64Array(days.length).fill(number));
   const dates = datesWithFifths(layout, tickers, predicted);
-  return STEPS.map((step) => {
+  return steps.map((step) => {
     const labels = valuesByDate(layout, later(step));
     return { delay: delay + step, ...ordersAcross(dates, predicted, labels) };
   });

@@ -6,7 +6,12 @@
  */
 import type { CostEstimate, PooledPreview, TickerPreview } from "../contract/api/job-preview.ts";
 import type { Choice } from "../contract/config/choice/candidates.ts";
-import type { PanelSettings, RefitSettings, ShrinkageChoice } from "../contract/config/panel-settings.ts";
+import type {
+  PanelSettings,
+  RefitSettings,
+  SharedSettings,
+  ShrinkageChoice,
+} from "../contract/config/panel-settings.ts";
 import type { Report, RunSummary } from "../contract/output/job-events.ts";
 import type { JudgedRows } from "../contract/output/verdict.ts";
 import type { Failure } from "../contract/problems/problem.ts";
@@ -25,7 +30,7 @@ import type { OrderedJson } from "./shared/ordered-json.ts";
 import type { FitPanel } from "./shared/panels.ts";
 import type { FitTimings } from "./shared/timings.ts";
 
-export interface CommonSettings extends PanelSettings, RefitSettings {
+export interface CommonSettings extends PanelSettings, RefitSettings, Pick<SharedSettings, "smoothing"> {
   readonly intervals?: IntervalChoice;
   readonly shrinkage: ShrinkageChoice;
 }

@@ -11,6 +11,7 @@ import { tickerWarnings, wildForecasts } from "./shared/job-warnings.ts";
 import { joinedPieces, orderedPieces } from "./shared/ordered-json.ts";
 import { provenance } from "./shared/provenance.ts";
 import { readAndFit } from "./shared/read-and-fit.ts";
+import { smoothTickers } from "./shared/smooth-tickers.ts";
 import { timed } from "./shared/timings.ts";
 
 export type Jobs = Readonly<
@@ -44,7 +45,8 @@ async function runJob<S extends JobSettings<S>>(
   const output = await openResult(operation, operation, request, context);
 
   const fitted = await readAndFit(kind, request, context, settings);
-  const { inputs, fits, rows, blocks, exposures, device, engine } = fitted;
+  const { inputs, rows, blocks, exposures, device, engine } = fitted;
+  const fits = smoothTickers(fitted.fits, settings.smoothing?.half_life);
   const evaluation = await timed(context, "evaluate", () =>
     evaluateForecasts(fits.tickers, rows, settings, inputs.asOf, blocks, exposures),
   );

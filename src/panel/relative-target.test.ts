@@ -49,6 +49,35 @@ function slowWidth(all: readonly RandomPanel[], day: number): number {
   return Math.sqrt(meanOf(squares));
 }
 
+/** The area under the standard normal density left of x, by Simpson's rule. */
+function normalArea(x: number): number {
+  const density = (t: number) => Math.exp((-t * t) / 2) / Math.sqrt(2 * Math.PI);
+  const [steps, h] = [2_000, x / 2_000];
+  let sum = density(0) + density(x);
+  for (let i = 1; i < steps; i++) sum += (i % 2 === 0 ? 2 : 4) * density(i * h);
+  return 0.5 + (sum * h) / 3;
+}
+
+test("the target of a rank has the area of its share of the labels to its left", () => {
+  const property = fc.property(panels, (all) => {
+    // Many ties.
+    const rounded = all.map((panel) => ({ ...panel, y: panel.y.map((y) => Math.round(20 * y) / 20) }));
+    const { byTicker } = relativeTargets(rounded, "rank");
+    for (const panel of rounded) {
+      for (const [row, target] of byTicker.get(panel.ticker)!.values.entries()) {
+        if (panel.labelDays[row] === NO_LABEL_DAY) continue;
+        const labels = labelsOf(rounded, panel.days[row]!, panel.labelDays[row]!);
+        const isUsed = labels.length >= MIN_DATE_TICKERS && new Set(labels).size > 1;
+        assert.equal(Number.isNaN(target), !isUsed);
+        const own = panel.y[row]!;
+        const rank = labels.filter((y) => y < own).length + (1 + labels.filter((y) => y === own).length) / 2;
+        if (isUsed) assertClose(normalArea(target), (rank - 0.5) / labels.length);
+      }
+    }
+  });
+  fc.assert(property, { seed: 5, numRuns: 10 });
+});
+
 test("targets, widths, levels and thin dates equal those of a slow search", () => {
   const property = fc.property(panels, fc.integer({ min: 0, max: 50 }), (all, day) => {
     const { byTicker, levels, thinDates } = relativeTargets(all);

@@ -1,6 +1,7 @@
 import type { Day } from "../contract/market/dates.ts";
 import { compareCodePoints } from "../contract/market/ticker-series.ts";
 import { NO_LABEL_DAY } from "./labels.ts";
+import { normalQuantile } from "./normal-quantile.ts";
 import { countBefore, orderByDates } from "./rows.ts";
 import type { PanelRows } from "./ticker-panel.ts";
 
@@ -16,7 +17,10 @@ export const WIDTH_DATES = 20;
 /** Labels whose deviation is at most this share of the largest are equal up to rounding. */
 const EQUAL = 1e-12;
 
-/** What models learn with target `relative`, and how their predictions become returns again. */
+/** What models learn of a label among those of its date: its z-score, or the normal score of its rank. */
+export type TargetForm = "relative" | "rank";
+
+/** What models learn with target `relative` or `rank`, and how their predictions become returns again. */
 interface RelativeTargets {
   readonly byTicker: ReadonlyMap<string, Omit<RelativeTarget, "levels">>;
   readonly levels: Levels;
@@ -48,11 +52,15 @@ type LabelledRows = Pick<PanelRows, "ticker" | "days" | "labelDays" | "y" | "fit
  * The target of a labelled row of date d: (y - m) / s, within [-MAX_TARGET, MAX_TARGET], with m and s the mean and the standard deviation
  * (ddof 0) of the labels of date d over the tickers whose label is known by the time the row's own is. So no target depends on a label that
  * is known later than its own. A row is not used if fewer than MIN_DATE_TICKERS labels make its mean, or if these are all equal.
+ * With `rank`, the target is the standard normal quantile of (rank - 1/2) / n among the same n labels, ties with their mean rank.
  *
  * The width of a row of date d is the root mean square of s over the last WIDTH_DATES dates that have enough labels known at d.
  * @param panels in any order; the results are the same to the bit.
  */
-export function relativeTargets(panels: readonly LabelledRows[]): RelativeTargets {
+export function relativeTargets(
+  panels: readonly LabelledRows[],
+  form: TargetForm = "relative",
+): RelativeTargets {
   const ascending = panels.toSorted((a, b) => compareCodePoints(a.ticker, b.ticker));
   const labels = sortLabels(ascending);
   const { panelOf, rowOf, days, y } = labels;
@@ -63,7 +71,7 @@ export function relativeTargets(panels: readonly LabelledRows[]): RelativeTarget
   const dates: DateCohorts[] = [];
   let thinDates = 0;
   for (const [from, to] of runsOf(days, 0, days.length)) {
-    const cohorts = cohortsOf(labels, from, to);
+    const cohorts = cohortsOf(labels, from, to, form);
     dates.push({ day: days[from]!, cohorts });
     let fitRows = 0;
     for (let i = from; i < to; i++) if (isFit(i)) fitRows++;
@@ -93,6 +101,25 @@ export function relativeTargets(panels: readonly LabelledRows[]): RelativeTarget
       levels,
     }),
   };
+}
+
+/** @param sorted shape (n), ascending; a label that is not among them has a rank between theirs. */
+function normalScore(sorted: Float64Array, label: number): number {
+  const n = sorted.length;
+  const below = firstFrom(sorted, (value) => value >= label);
+  const upTo = firstFrom(sorted, (value) => value > label);
+  return normalQuantile(Math.max(0.5, Math.min(n - 0.5, (below + upTo) / 2)) / n);
+}
+
+/** The first position whose value, and all after it, pass. */
+function firstFrom(sorted: Float64Array, passes: (value: number) => boolean): number {
+  let [from, to] = [0, sorted.length];
+  while (from < to) {
+    const middle = (from + to) >> 1;
+    if (passes(sorted[middle]!)) to = middle;
+    else from = middle + 1;
+  }
+  return from;
 }
 
 /** Shape (n) each: the labelled rows of all panels, ascending by date, then by the date of their label, then by ticker. */
@@ -145,6 +172,8 @@ interface Cohort {
   readonly deviation: number;
   /** Whether all labels are equal up to rounding. */
   readonly isEqual: boolean;
+  /** Ascending; only for ranks. */
+  readonly sorted?: Float64Array;
 }
 
 interface DateCohorts {
@@ -154,7 +183,7 @@ interface DateCohorts {
 }
 
 /** @param from the labels [from, to) are those of one date. */
-function cohortsOf({ labelDays, y }: SortedLabels, from: number, to: number): Cohort[] {
+function cohortsOf({ labelDays, y }: SortedLabels, from: number, to: number, form: TargetForm): Cohort[] {
   const cohorts: Cohort[] = [];
   for (const [begin, end] of runsOf(labelDays, from, to)) {
     const n = end - from;
@@ -168,13 +197,15 @@ function cohortsOf({ labelDays, y }: SortedLabels, from: number, to: number): Co
     }
     const deviation = Math.sqrt(squares / n);
     const isEqual = deviation <= EQUAL * largest;
-    cohorts.push({ begin, end, labelDay: labelDays[begin]!, mean, deviation, isEqual });
+    const ranked = form === "rank" && { sorted: y.slice(from, end).sort() };
+    cohorts.push({ begin, end, labelDay: labelDays[begin]!, mean, deviation, isEqual, ...ranked });
   }
   return cohorts;
 }
 
 /** NaN for a row without a label. */
-function targetIn({ mean, deviation }: Cohort, label: number): number {
+function targetIn({ mean, deviation, sorted }: Cohort, label: number): number {
+  if (sorted !== undefined) return Number.isNaN(label) ? label : normalScore(sorted, label);
   return Math.max(-MAX_TARGET, Math.min(MAX_TARGET, (label - mean) / deviation));
 }
 

@@ -910,7 +910,7 @@ class LevelSpan(TypedDict):
 
 
 class OutputBlobMetricsShrinkageLevels(TypedDict):
-    """With target relative: the common level of all tickers by date, a log-return, for the held-out rows and for the score rows. Shrinkage pooled publishes f = level + s (p - level) for a model's forecast p."""
+    """With target relative or rank: the common level of all tickers by date, a log-return, for the held-out rows and for the score rows. Shrinkage pooled publishes f = level + s (p - level) for a model's forecast p."""
 
     held_out: list[LevelSpan]
     """From each start on, until the next one; 0 before the first."""
@@ -928,7 +928,7 @@ class OutputBlobMetricsShrinkage(TypedDict):
     applied: NotRequired[dict[str, float]]
     """Factor of each ticker's forecasts; absent without shrinkage."""
     levels: NotRequired[OutputBlobMetricsShrinkageLevels]
-    """With target relative: the common level of all tickers by date, a log-return, for the held-out rows and for the score rows. Shrinkage pooled publishes f = level + s (p - level) for a model's forecast p."""
+    """With target relative or rank: the common level of all tickers by date, a log-return, for the held-out rows and for the score rows. Shrinkage pooled publishes f = level + s (p - level) for a model's forecast p."""
 
 
 IntervalMethod = str

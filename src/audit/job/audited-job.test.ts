@@ -28,7 +28,7 @@ test("a quick one with a choice has ridge regressions as candidates, one for eac
     { model: "lasso", label: "lasso" },
   ];
   const choice = { candidates, rule: "best", warm_up: 4 };
-  const config = JSON.stringify({ "ML params": { model: "rf", choice } });
+  const config = JSON.stringify({ "ML params": { model: "rf", ensemble: 3, choice } });
   const quick = auditedConfig(config, "run_ml_job", true);
   const model_params = { alpha: 100 };
   assert.deepEqual(JSON.parse(quick)["ML params"].choice, {

@@ -209,7 +209,8 @@ function mlConfig(given: RawObject, quick: boolean): RawObject {
   // No check reads it, and each job of the audit would measure it again.
   const { importance: _, ...params } = given["ML params"] as RawObject;
   if (!quick) return { "ML params": params };
-  const { choice, ...alone } = params as { readonly choice?: RawObject };
+  // A ridge has no seed.
+  const { choice, ensemble: __, ...alone } = params as Partial<Record<"choice" | "ensemble", RawObject>>;
   const ridge = { ...alone, model: "ridge", model_params: {} };
   const other = { model_params: { alpha: rawNumber(QUICK_ALPHA) } };
   return { "ML params": choice === undefined ? ridge : { ...ridge, choice: quickChoice(choice, other) } };

@@ -47,26 +47,35 @@ const globalSettingsSchema = z.strictObject({
 });
 
 /** `Dot prediction` of run_dl_job's config, as the caller writes it. docs/config.md has a row for each field. */
-export const dotPredictionSchema = z.strictObject({
-  status: s.byDefault(z.boolean(), true, "If false, the job succeeds without training."),
-  "current option": z
-    .enum(ARCHITECTURES)
-    .describe(
-      `${architecturesOf({ joint: false }).join(", ")}: one network per ticker; portfolio_*: one network for all tickers.`,
+export const dotPredictionSchema = z
+  .strictObject({
+    status: s.byDefault(z.boolean(), true, "If false, the job succeeds without training."),
+    "current option": z
+      .enum(ARCHITECTURES)
+      .describe(
+        `${architecturesOf({ joint: false }).join(", ")}: one network per ticker; portfolio_*: one network for all tickers.`,
+      ),
+    global_settings: globalSettingsSchema.prefault({}),
+    data_processing: dataProcessingSchema.prefault({}),
+    training_params: trainingParamsSchema.prefault({}),
+    models_params: modelsParamsSchema.prefault({}),
+    intervals: intervalsSchema.optional(),
+    shrinkage: shrinkageSchema,
+    ...panelFields,
+    window: s.optional(
+      z.int().min(LIMITS.leastNetworkWindow).max(LIMITS.window),
+      "Each network learns only from its last `window` label dates, including validation and calibration. Without it, each network learns from all.",
     ),
-  global_settings: globalSettingsSchema.prefault({}),
-  data_processing: dataProcessingSchema.prefault({}),
-  training_params: trainingParamsSchema.prefault({}),
-  models_params: modelsParamsSchema.prefault({}),
-  intervals: intervalsSchema.optional(),
-  shrinkage: shrinkageSchema,
-  ...panelFields,
-  window: s.optional(
-    z.int().min(LIMITS.leastNetworkWindow).max(LIMITS.window),
-    "Each network learns only from its last `window` label dates, including validation and calibration. Without it, each network learns from all.",
-  ),
-  choice: dlChoiceSchema.optional(),
-});
+    choice: dlChoiceSchema.optional(),
+  })
+  .refine(
+    ({ smoothing, intervals, choice }) => !smoothing || intervals !== undefined || choice !== undefined,
+    {
+      path: ["smoothing"],
+      error:
+        "networks are smoothed from their calibration part on, and without intervals there is none; add intervals",
+    },
+  );
 
 /** Config of run_dl_job. Sections of other services next to `Dot prediction` are ignored, with a warning. */
 export const dlConfigSchema = z
@@ -142,7 +151,12 @@ function withChoice(
   given: NonNullable<DotPrediction["choice"]>,
   text: string,
 ): Parsed {
-  const { choice, ...base } = valueAt(rawNumbers(text), ["NN params", "Dot prediction"]) as RawObject;
+  // The smoothing of a candidate alone would require intervals.
+  const {
+    choice,
+    smoothing: _,
+    ...base
+  } = valueAt(rawNumbers(text), ["NN params", "Dot prediction"]) as RawObject;
   const found = readCandidates(given, (choice as RawObject).candidates as readonly RawObject[], {
     section: "config.NN params.Dot prediction",
     own,
@@ -154,7 +168,7 @@ function withChoice(
       const prediction = { ...base, ...sets, ...Object.fromEntries(merged) };
       const config = JSON.stringify({ "NN params": { "Dot prediction": prediction } });
       const { settings, warnings } = parseDlSettings(config);
-      return { settings: { ...settings, calibrates: true }, warnings };
+      return { settings: { ...settings, calibrates: true, smoothing: own.smoothing }, warnings };
     },
     valuesOf: ({ training_params, data_processing, models_params }, { network: { architecture } }) => ({
       ...training_params,

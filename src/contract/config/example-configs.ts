@@ -37,6 +37,8 @@ const POOLED_LIGHTGBM = {
   ...PUBLISHED,
 };
 
+const LSTM_SIZE = { hidden_dims: [32], dropout: 0.2 };
+
 /** Configs for panels of daily equities. docs/skill.md has the evidence for each. `npm run generate` writes them to examples/configs. */
 export const EXAMPLE_CONFIGS: readonly ExampleConfig[] = [
   {
@@ -76,7 +78,14 @@ export const EXAMPLE_CONFIGS: readonly ExampleConfig[] = [
     operation: "run_dl_job",
     summary:
       "One LSTM for all tickers on relative returns, with early stopping by IC: the mean of five networks",
-    config: jointNetwork("portfolio_lstm", 10, { hidden_dims: [32], dropout: 0.2 }),
+    config: jointNetwork("portfolio_lstm", 10, LSTM_SIZE),
+  },
+  {
+    name: "portfolio-lstm-smoothed",
+    operation: "run_dl_job",
+    summary:
+      "The same, for trades of each day's order a close later: forecasts are smoothed, so that costs leave more of it",
+    config: jointNetwork("portfolio_lstm", 10, LSTM_SIZE, { delay: 1, smoothing: { half_life: 2 } }),
   },
   {
     name: "portfolio-transformer",
@@ -102,7 +111,7 @@ export const EXAMPLE_CONFIGS: readonly ExampleConfig[] = [
 ];
 
 /** A window of one row is enough, because the features of `prepare` cover up to 126 days. */
-function jointNetwork(option: string, epochs: number, size: object): object {
+function jointNetwork(option: string, epochs: number, size: object, others: object = {}): object {
   return {
     "NN params": {
       "Dot prediction": {
@@ -112,6 +121,7 @@ function jointNetwork(option: string, epochs: number, size: object): object {
         models_params: { [option]: size },
         target: "relative",
         cross_section: true,
+        ...others,
         ...PUBLISHED,
       },
     },

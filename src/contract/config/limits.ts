@@ -7,6 +7,8 @@ export const LIMITS = {
   /** The number of fits per ticker before the score rows, over all candidates. */
   choiceFits: 10_000,
   delay: 5,
+  /** In dates: smoother forecasts hardly change in a year. */
+  halfLife: 63,
   refitEvery: 10_000,
   refitBlocks: 1_000,
   leastWindow: 30,

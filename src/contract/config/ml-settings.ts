@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { type Fault, MucastError } from "../errors/errors.ts";
+import { type Fault, fault, MucastError } from "../errors/errors.ts";
 import { invalidRequest, valueAt } from "../errors/faults.ts";
 import { isRawNumber, type RawJson, type RawObject, rawNumbers } from "../json/json-text.ts";
 import { findModel, MODEL_NAMES, MODELS, type Model } from "../model-params/models.ts";
@@ -26,6 +26,11 @@ export const mlParamsSchema = z
       z.record(z.string(), z.unknown()),
       {},
       "Keyword arguments for the library's regressor; see docs/model-params.md.",
+    ),
+    ensemble: s.byDefault(
+      s.integer(1, LIMITS.ensemble),
+      1,
+      "The mean of this many regressors that differ in their seeds: the seed of model_params, seed + 1 and so on. For random_forest, xgboost, lightgbm and catboost.",
     ),
     cv_test_size: testSize.describe("Rows per walk-forward test fold; 15 by default."),
     test_size: testSize.meta({ deprecated: true }).describe("Old name of cv_test_size."),
@@ -110,7 +115,8 @@ export function parseMlSettings(text: string, at = SECTION): Parsed {
   const model = findModel(params.model, `${at}.model`);
   const rawParams = raw.model_params ?? {};
   const { resolved, ...read } = resolveModelParams({ model, rawParams, path: `${at}.model_params` });
-  const { estimator, columnDemands } = read;
+  const { columnDemands } = read;
+  const estimator = withSeeds(read.estimator, params.ensemble, `${at}.ensemble`);
   const settings: MlSettings = { ...params, model, model_params: resolved, estimator, columnDemands };
   const parsed = { settings, warnings: [...warnings, ...read.warnings] };
   return choice === undefined ? parsed : withChoice(parsed, choice, raw);
@@ -131,18 +137,26 @@ function withChoice(
         ...((sets.model_params ?? inherited) as RawObject),
         ...Object.fromEntries(point),
       };
-      return parseMlSettings(JSON.stringify({ "ML params": { ...base, ...sets, model_params } }), at);
+      const { ensemble, ...rest } = base;
+      const seeds = sets.model === undefined && ensemble !== undefined ? { ensemble } : {};
+      return parseMlSettings(
+        JSON.stringify({ "ML params": { ...rest, ...seeds, ...sets, model_params } }),
+        at,
+      );
     },
     searchedIn: "model_params",
-    valuesOf({ model_params = {} }, { model }) {
+    valuesOf({ model_params = {}, ensemble }, { model }) {
       const inherited = model === own.model ? base.model_params : undefined;
       // As JavaScript writes the numbers, like the schema's copy.
       const before: unknown = JSON.parse(JSON.stringify(inherited ?? {}));
       const isNew = ([name, value]: [string, unknown]) =>
         JSON.stringify(value) !== JSON.stringify(valueAt(before, [name]));
-      return Object.fromEntries(Object.entries(model_params).filter(isNew));
+      return {
+        ...(ensemble && { ensemble }),
+        ...Object.fromEntries(Object.entries(model_params).filter(isNew)),
+      };
     },
-    identity: ["model", "model_params", "scaler", "fit", "target", "cross_section"],
+    identity: ["model", "model_params", "ensemble", "scaler", "fit", "target", "cross_section"],
   });
   const { candidates } = found.choice;
   const folds = choice.warm_up + own.n_splits;
@@ -171,6 +185,21 @@ function modelFaults(params: unknown): readonly Fault[] {
     throw error;
   }
 }
+
+/** @throws MucastError invalid_request for several regressors that would be the same. */
+function withSeeds(estimator: Estimator, ensemble: number, path: string): Estimator {
+  if (ensemble === 1) return estimator;
+  const { random_state: seed = estimator.params.random_seed } = estimator.params;
+  const isSeeded = SEEDED.some((name) => findModel(name).className === estimator.class);
+  if (isSeeded && isRawNumber(seed)) return { ...estimator, ensemble };
+  const message = isSeeded
+    ? "needs a number as the seed in model_params; set one, or leave the seed out for 42"
+    : `must be 1, because this regressor has no seed; those with one are ${SEEDED.join(", ")}`;
+  throw invalidRequest([fault(path, message)]);
+}
+
+/** The regressors that depend on their seed. */
+const SEEDED = ["random_forest", "xgboost", "lightgbm", "catboost"] as const;
 
 /** The regressor's seed; null if it has none. */
 export function seedOf({ model_params }: MlSettings): RawJson {

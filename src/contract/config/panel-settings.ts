@@ -43,8 +43,23 @@ export type ShrinkageChoice = (typeof SHRINKAGES)[number];
 export const shrinkageSchema = s.byDefault(
   z.enum(SHRINKAGES),
   "none",
-  "The factor in [0, 1] that multiplies every forecast, including mu. none: no factor. pooled: one factor for all tickers, which keeps their order; with target relative, it multiplies the distance from the common level of the date. empirical_bayes: one factor per ticker, pulled towards the pooled one. own: the ticker's own s of metrics.shrinkage, which sets many tickers to 0.",
+  "The factor in [0, 1] that multiplies every forecast, including mu. none: no factor. pooled: one factor for all tickers, which keeps their order; with target relative or rank, it multiplies the distance from the common level of the date. empirical_bayes: one factor per ticker, pulled towards the pooled one. own: the ticker's own s of metrics.shrinkage, which sets many tickers to 0.",
 );
+
+/** Undefined if it is off. */
+const smoothingSchema = s
+  .named(
+    "Smoothing",
+    "Averages each ticker's forecasts over dates, relative to those of the other tickers, so that fewer trades follow from them.",
+    {
+      half_life: z
+        .number()
+        .min(0)
+        .max(LIMITS.halfLife)
+        .describe("The number of dates after which a forecast weighs half as much; 0 is off."),
+    },
+  )
+  .transform(({ half_life }) => (half_life === 0 ? undefined : { half_life }));
 
 export const panelFields = {
   delay: s.byDefault(
@@ -53,15 +68,16 @@ export const panelFields = {
     "The number of closes between a forecast and the trade on it. 0: models learn the return from the row's own close to the next. 1: the return from the next close to the one after it, which an order placed after the row's close earns.",
   ),
   target: s.byDefault(
-    z.enum(["return", "relative"]).meta({ id: "Target" }),
+    z.enum(["return", "relative", "rank"]).meta({ id: "Target" }),
     "return",
-    "return: models learn the next-day log-return, or with delay that of a later day. relative: models learn the return's z-score among the tickers of its date; forecasts are still returns.",
+    "return: models learn the next-day log-return, or with delay that of a later day. relative: models learn the return's z-score among the tickers of its date; forecasts are still returns. rank: the same with the normal score of the return's rank.",
   ),
   cross_section: s.byDefault(
     z.boolean(),
     false,
     "Adds to each feature its z-score among the tickers that have it on the same date.",
   ),
+  smoothing: smoothingSchema.optional(),
   refit_every: s.optional(
     s.integer(1, LIMITS.refitEvery),
     "Fits the models again after this many dates with score rows, on all labels known by then. Without it, one fit forecasts all score rows.",

@@ -35,6 +35,7 @@ test("fills in every default of run_ml_job", () => {
     model: "ridge",
     model_params: {},
     cv_test_size: 15,
+    ensemble: 1,
     n_splits: 15,
     intervals: { alpha: 0.1, bound: "both", method: "adaptive" },
     scaler: "none",
@@ -118,9 +119,10 @@ test("refuses values outside their ranges", () => {
     { intervals: { alpha: 0 } },
     { intervals: null },
     { model_params: [] },
-    ...[{ fit: "all" }, { target: "best" }, { cross_section: "yes" }],
+    ...[{ fit: "all" }, { target: "ranks" }, { cross_section: "yes" }],
     ...[{ refit_every: 0 }, { refit_every: 1.5 }, { refit_every: 10_001 }],
-    ...[{ window: 29 }, { window: 100_001 }],
+    ...[{ window: 29 }, { window: 100_001 }, { ensemble: 0 }, { ensemble: 51 }],
+    ...[{ smoothing: {} }, { smoothing: { half_life: -1 } }, { smoothing: { half_life: 64 } }],
   ]) {
     assert.equal(faults(() => ml({ model: "rf", ...params })).length, 1, JSON.stringify(params));
   }

@@ -69,7 +69,7 @@ export const ERROR_TABLE = {
   few_tickers: row(
     [422, 3],
     "Too few tickers to compare",
-    "Add tickers, or use a config that compares none, without `target` relative and `cross_section`, such as the example ridge.",
+    "Add tickers, or use a config that compares none, with `target` return and without `cross_section` and `smoothing`, such as the example ridge.",
   ),
   all_failed: row([422, 3], "Every ticker failed", "See `failures` for the reason of each ticker."),
   no_forecast: row(

@@ -20,6 +20,8 @@ export interface Estimator {
    * JSON.stringify prints their numbers as the caller wrote them.
    */
   readonly params: RawObject;
+  /** If above 1, so many regressors with the seed, seed + 1, ..., whose mean is the prediction. */
+  readonly ensemble?: number;
 }
 
 /**

@@ -198,7 +198,7 @@ export const forecastTablesSchema = z.strictObject({
       ),
       levels: s.optional(
         z.strictObject({ held_out: levelsSchema, score: levelsSchema }),
-        "With target relative: the common level of all tickers by date, a log-return, for the held-out rows and for the score rows. Shrinkage pooled publishes f = level + s (p - level) for a model's forecast p.",
+        "With target relative or rank: the common level of all tickers by date, a log-return, for the held-out rows and for the score rows. Shrinkage pooled publishes f = level + s (p - level) for a model's forecast p.",
       ),
     }),
     "Whether the model's own forecasts have the right size, on out-of-fold rows; for networks, on the calibration part, or else on the validation part.",

@@ -142,7 +142,7 @@ export const WARNING_TABLE = {
     "Lower refit_every, or set an earlier Learning_end. A job without Learning_end forecasts one date with a fresh model and needs no refit.",
   ),
   thin_dates: row(
-    "On some dates, fewer than 5 tickers can be compared. With target relative, the labels of these dates are not used for training. With cross_section, their rows are excluded.",
+    "On some dates, fewer than 5 tickers can be compared. With target relative or rank, the labels of these dates are not used for training. With cross_section, their rows are excluded. With smoothing, their forecasts stay as they are.",
     "If there are only a few such dates, do nothing. Otherwise provide more tickers, or start the window later.",
   ),
   choice_is_noise: row(

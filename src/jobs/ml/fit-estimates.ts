@@ -5,7 +5,7 @@ import { counted } from "../../contract/errors/wording.ts";
 import type { ModelName } from "../../contract/model-params/models.ts";
 import { mib } from "../../engine/process-memory.ts";
 
-type Regressor = Pick<MlSettings, "model" | "scaler" | "model_params">;
+type Regressor = Pick<MlSettings, "model" | "scaler" | "model_params" | "ensemble">;
 
 /**
  * What one fit costs. `value` and `row`: peak bytes of a worker for each value and each row of the training matrix, without the mapped matrix
@@ -30,13 +30,13 @@ const FLOAT_BYTES = 8;
 
 /** @param sizes of the training matrices of all fits. */
 export function estimateFits(
-  { model }: Pick<MlSettings, "model">,
+  { model, ensemble }: Pick<MlSettings, "model" | "ensemble">,
   sizes: readonly { readonly rows: number; readonly columns: number }[],
 ): CostEstimate {
   const { milliseconds, nanoseconds } = FIT_COSTS[model.name];
   const values = sizes.map(({ rows, columns }) => rows * columns);
   return {
-    seconds: values.reduce((sum, one) => sum + milliseconds / 1e3 + (nanoseconds / 1e9) * one, 0),
+    seconds: ensemble * values.reduce((sum, one) => sum + milliseconds / 1e3 + (nanoseconds / 1e9) * one, 0),
     matrix_bytes: FLOAT_BYTES * values.reduce((most, one) => Math.max(most, one), 0),
   };
 }
@@ -54,13 +54,16 @@ const WORKER_BYTES = 32 * 2 ** 20;
 const TREE_NODE_BYTES = 72;
 
 /** Estimated peak memory of a worker for a fit, in bytes, without the files that it maps. */
-export function workerBytes(size: FitSize, { model: { name }, scaler, model_params }: Regressor): number {
+export function workerBytes(
+  size: FitSize,
+  { model: { name }, scaler, model_params, ensemble }: Regressor,
+): number {
   const { rows, columns, hasAbsent } = size;
   // Scalers copy the rows, and so does filling in absent columns. The first copy is freed once the second is made.
   const copies = (scaler === "none" ? 0 : 1) + (hasAbsent ? 1 : 0);
   const extra = name === "linear" ? 0 : name === "ridge" ? Math.max(0, copies - 1) : Math.min(copies, 1);
   const { value, row } = FIT_COSTS[name];
-  const trees = name === "random_forest" ? forestBytes(rows, model_params) : 0;
+  const trees = name === "random_forest" ? ensemble * forestBytes(rows, model_params) : 0;
   return Math.ceil(WORKER_BYTES + rows * (columns * (FLOAT_BYTES * extra + value) + row) + trees);
 }
 

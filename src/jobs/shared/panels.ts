@@ -8,7 +8,12 @@ import type { Warning } from "../../contract/problems/warnings.ts";
 import { type ArrayRef, readNpyRows, removeArray, writeNpy } from "../../engine/npy.ts";
 import * as cross from "../../panel/cross-section.ts";
 import { joinAt, type RefitBlock } from "../../panel/refit-blocks.ts";
-import { MIN_DATE_TICKERS, type RelativeTarget, relativeTargets } from "../../panel/relative-target.ts";
+import {
+  MIN_DATE_TICKERS,
+  type RelativeTarget,
+  relativeTargets,
+  type TargetForm,
+} from "../../panel/relative-target.ts";
 import { MIN_FIT_ROWS, type PanelRows, type TickerPanel } from "../../panel/ticker-panel.ts";
 import type { Listed } from "./job-warnings.ts";
 import { buildLatePanel, type ReadPanel } from "./read-inputs.ts";
@@ -99,18 +104,21 @@ export function compareTickers(
 ): ComparedTickers {
   const same: ComparedTickers = { ...read, warnings: [], compare: (panel) => panel };
   const scored = cross_section ? addZScores(read, store, name, removes) : same;
-  return target === "return" ? scored : addTargets(scored);
+  return target === "return" ? scored : addTargets(scored, target);
 }
 
-function addTargets({ panels, failures, warnings, compare }: ComparedTickers): ComparedTickers {
-  const { byTicker, levels, thinDates, ofOther } = relativeTargets(panels);
+function addTargets(
+  { panels, failures, warnings, compare }: ComparedTickers,
+  target: TargetForm,
+): ComparedTickers {
+  const { byTicker, levels, thinDates, ofOther } = relativeTargets(panels, target);
   const withTarget = <P extends PanelRows>(panel: P, relative: RelativeTarget): P => {
     const fit = panel.fit.filter((row) => !Number.isNaN(relative.values[row]!));
     return { ...panel, fit, relative };
   };
   const all = panels.map((panel) => withTarget(panel, { ...byTicker.get(panel.ticker)!, levels }));
   const because = `with a relative target, at least ${MIN_FIT_ROWS} are needed (such a row needs labels of at least ${MIN_DATE_TICKERS} tickers on its date, and these labels must differ)`;
-  const message = `${counted(thinDates, "date")} with fewer than ${MIN_DATE_TICKERS} labels ${thinDates === 1 ? "is" : "are"} not used for training: target relative compares the tickers of a date.`;
+  const message = `${counted(thinDates, "date")} with fewer than ${MIN_DATE_TICKERS} labels ${thinDates === 1 ? "is" : "are"} not used for training: target ${target} compares the tickers of a date.`;
   return {
     panels: all.filter(({ fit }) => fit.length >= MIN_FIT_ROWS),
     failures: [...failures, ...failShort(all, because)],

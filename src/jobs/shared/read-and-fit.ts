@@ -25,6 +25,7 @@ import { engineFacts, NO_ENGINE } from "./provenance.ts";
 import { type Inputs, withInputs } from "./read-inputs.ts";
 import { requireCurrentTicker, requireForecasts } from "./require-forecasts.ts";
 import { runConcurrently } from "./run-concurrently.ts";
+import { requireSmoothable } from "./smooth-tickers.ts";
 import { FitTimings, timed } from "./timings.ts";
 
 export interface ReadAndFitted {
@@ -139,6 +140,7 @@ export function planJob<S extends JobSettings<S>>(
   );
   const all = [...compared.values()];
   const { panels: early } = all.find(({ panels }) => panels.length > 0) ?? all[0]!;
+  requireSmoothable(early.length, settings.smoothing?.half_life);
   const blocks = refitBlocks(early, refit_every);
   const joined = new Map([...compared].map(([key, own]) => [key, joinLate(own, read.late, blocks)]));
   return {

@@ -5,12 +5,15 @@ import { plain } from "./job-document.ts";
 import type { OrderedJson } from "./ordered-json.ts";
 
 export function recordedMl(settings: MlSettings): OrderedJson {
-  const { model, model_params, cv_test_size, n_splits, scaler, shrinkage, fit, importance } = settings;
+  const { model, model_params, ensemble, cv_test_size, n_splits, scaler, shrinkage, fit, importance } =
+    settings;
   return {
     model: model.name,
     library: model.library,
     class: model.className,
-    ...{ model_params, cv_test_size, n_splits, scaler, shrinkage },
+    model_params,
+    ...(ensemble === 1 ? {} : { ensemble }),
+    ...{ cv_test_size, n_splits, scaler, shrinkage },
     intervals: recordedIntervals(settings),
     ...(fit === "per_ticker" ? {} : { fit }),
     ...recordedShared(settings),
@@ -45,11 +48,12 @@ function recordedIntervals({ intervals }: SharedSettings): OrderedJson {
 }
 
 /** Those that differ from the defaults, as before they existed. */
-function recordedShared({ delay, target, cross_section, refit_every, window }: SharedSettings) {
+function recordedShared({ delay, target, cross_section, smoothing, refit_every, window }: SharedSettings) {
   return {
     ...(delay === 0 ? {} : { delay }),
     ...(target === "return" ? {} : { target }),
     ...(cross_section ? { cross_section } : {}),
+    ...(smoothing && { smoothing }),
     ...(refit_every && { refit_every }),
     ...(window && { window }),
   };

@@ -32,6 +32,10 @@ test("the kind of fit names pooled and joint models, ensembles and refits", () =
   const fit = (model: object, more: object = {}) =>
     fitOf({ model, operation: "run_dl_job", ...more } as never);
   assert.equal(fit({ model: "lstm", training_params: { ensemble: 3 } }), "per ticker, ensemble of 3");
+  assert.equal(
+    fit({ model: "xgboost", ensemble: 2, smoothing: { half_life: 1.5 } }),
+    "per ticker, ensemble of 2, half-life 1.5",
+  );
   assert.equal(fit({ model: "portfolio_lstm" }), "joint");
   assert.equal(
     fit({ model: "ridge", refit_every: 63 }, { operation: "run_ml_job", pooled: {} }),

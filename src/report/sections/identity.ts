@@ -36,7 +36,7 @@ export function identityOf({ name, whole, common }: ReportedOutput): Identity {
   };
 }
 
-/** The kind of fit, such as `per ticker, refitted every 63 dates`. */
+/** The kind of fit, such as `per ticker, refitted every 63 dates, half-life 2`. */
 export function fitOf({
   model,
   pooled,
@@ -45,11 +45,13 @@ export function fitOf({
   const isJoint =
     operation === "run_dl_job" && typeof model.model === "string" && model.model.startsWith("portfolio_");
   const parts = [pooled !== undefined ? "pooled" : isJoint ? "joint" : "per ticker"];
-  const { training_params: params, refit_every: every } = model;
+  const { training_params: params, refit_every: every, smoothing } = model;
   const ensemble =
-    typeof params === "object" && params !== null && "ensemble" in params ? params.ensemble : 1;
+    typeof params === "object" && params !== null && "ensemble" in params ? params.ensemble : model.ensemble;
   if (typeof ensemble === "number" && ensemble > 1) parts.push(`ensemble of ${ensemble}`);
   if (typeof every === "number") parts.push(`refitted every ${countedRows(every, "date")}`);
+  if (typeof smoothing === "object" && smoothing !== null && "half_life" in smoothing)
+    parts.push(`half-life ${smoothing.half_life}`);
   return parts.join(", ");
 }
 

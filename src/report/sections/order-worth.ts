@@ -14,6 +14,7 @@ import { type HorizonSkill, horizonSkill } from "../statistics/horizon-skill.ts"
 import { type Band, meanBand } from "../statistics/over-dates.ts";
 import { quantileCount, quantileReturns } from "../statistics/quantile-returns.ts";
 import { cumulative } from "../statistics/running-sums.ts";
+import { halfLifePanels } from "./half-lives.ts";
 
 /** What the order of the forecasts is worth. */
 export const orderSection = chartSection({
@@ -23,7 +24,11 @@ export const orderSection = chartSection({
   isByRows: true,
   needsReturns: true,
   lead: leadOf,
-  panels: ({ common }) => [...panelsOf("Order", orderWorth(common), orderPanels), ...exposurePanels(common)],
+  panels: ({ common }) => [
+    ...panelsOf("Order", orderWorth(common), orderPanels),
+    ...halfLifePanels(common),
+    ...exposurePanels(common),
+  ],
 });
 
 function leadOf(outputs: readonly ReportedOutput[]): string {

@@ -51,6 +51,7 @@ const CASES = [
     [
       { fit: "pooled" },
       { target: "relative" },
+      { target: "rank" },
       { cross_section: true },
       { fit: "pooled", target: "relative" },
       { fit: "pooled", cross_section: true },

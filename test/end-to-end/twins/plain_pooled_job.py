@@ -13,6 +13,7 @@ import warnings
 import numpy as np
 from plain_models import MINIMUM_FIT_ROWS, folds_of, known_by, regressor, scaled
 from plain_rows import iso, read_features, read_prices, resolve_window, rows_of
+from scipy.stats import norm, rankdata
 
 FEWEST = 5
 
@@ -107,7 +108,7 @@ def width_at(dates, by_date, day):
     return math.sqrt(squares / count) if count else None
 
 
-def relative(tickers):
+def relative(tickers, form="relative"):
     """Targets by (ticker, d), widths by d, and how many dates have fewer than five labels."""
     by_date = labels_by_date(tickers)
     targets, thin = {}, 0
@@ -120,6 +121,8 @@ def relative(tickers):
             if ticker not in fit or found is None or found[1] <= 1e-12 * max(abs(label) for label in known):
                 continue
             targets[ticker, d] = max(-5.0, min(5.0, (y - found[0]) / found[1]))
+            if form == "rank":
+                targets[ticker, d] = float(norm.ppf((rankdata(known)[known.index(y)] - 0.5) / len(known)))
     dates = list(by_date)
     widths = {d: width_at(dates, by_date, d) for d in {d for rows in tickers.values() for d in rows["x"]}}
     return targets, widths, thin
@@ -242,8 +245,8 @@ def prepared(params, tickers):
         failures |= {ticker for ticker, rows in tickers.items() if len(rows["fit"]) < MINIMUM_FIT_ROWS}
         tickers = {ticker: rows for ticker, rows in tickers.items() if ticker not in failures}
     everyone, targets, widths = tickers, None, None
-    if params.get("target") == "relative":
-        targets, widths, count = relative(tickers)
+    if params.get("target", "return") != "return":
+        targets, widths, count = relative(tickers, params["target"])
         thin += [count] if count else []
         tickers = {
             ticker: {**rows, "fit": [d for d in rows["fit"] if (ticker, d) in targets]} for ticker, rows in tickers.items()

@@ -20,8 +20,8 @@ const labels = ({ candidates }: { readonly candidates: readonly { label: string 
 describe("candidates of run_ml_job", () => {
   const OWN = { model: "ridge", model_params: { alpha: 300 }, scaler: "standard" };
 
-  function choiceOf(candidates: readonly unknown[], others: object = {}) {
-    const text = JSON.stringify({ "ML params": { ...OWN, choice: { candidates, ...others } } });
+  function choiceOf(candidates: readonly unknown[], others: object = {}, config: object = {}) {
+    const text = JSON.stringify({ "ML params": { ...OWN, ...config, choice: { candidates, ...others } } });
     return parseMlSettings(text).settings.choice!;
   }
   const refusal = (candidates: readonly unknown[], others: object = {}) =>
@@ -52,6 +52,29 @@ describe("candidates of run_ml_job", () => {
       "lightgbm pooled relative unscaled",
       "lasso",
     ]);
+  });
+
+  it("inherit the ensemble of the config only with its model, and refuse one of regressors without a seed", () => {
+    const { candidates } = choiceOf(
+      [{ model_params: { n_estimators: 9 } }, { model: "lasso" }, { model: "xgboost", ensemble: 4 }],
+      {},
+      { model: "rf", model_params: {}, ensemble: 3 },
+    );
+    assert.deepEqual(
+      candidates.map(({ settings: { ensemble, estimator } }) => [ensemble, estimator.ensemble]),
+      [
+        [3, 3],
+        [3, 3],
+        [1, undefined],
+        [4, 4],
+      ],
+    );
+    assert.match(
+      refusal([{ model: "quantile", ensemble: 2 }]).message,
+      /\[0\]\.ensemble: must be 1, because/,
+    );
+    const unseeded = { model: "xgboost", model_params: { random_state: null }, ensemble: 2 };
+    assert.match(refusal([unseeded]).message, /\[0\]\.ensemble: needs a number as the seed/);
   });
 
   it("keep the text of numbers, and of several candidates of an entry each has its label", () => {

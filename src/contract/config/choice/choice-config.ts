@@ -92,6 +92,7 @@ const mlCandidateSchema = searchRefined(
     label,
     model: s.optional(z.string(), "The regressor; without it, that of `ML params` with its model_params."),
     model_params: z.record(z.string(), z.unknown()).optional(),
+    ensemble: s.integer(1, LIMITS.ensemble).optional(),
     scaler: z.enum(SCALERS).optional(),
     fit: z.enum(FITS).optional(),
     ...panelMembers,
