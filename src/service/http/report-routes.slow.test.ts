@@ -83,7 +83,7 @@ test("a link opens a report once: HEAD and a browser's prefetch do not use it up
     assert.equal((await get(path, { [header]: "prefetch;prerender" })).status, 503);
   assert.equal(drawings.length, count);
   const pending = [get(path), get(path)];
-  for (const nth of [1, 2]) (await begun(count + nth)).end.resolve(PAGE);
+  for (const { end } of [await begun(count + 1), await begun(count + 2)]) end.resolve(PAGE);
   const [first, second] = (await Promise.all(pending)).sort((a, b) => a.status - b.status);
   assert.deepEqual([first!.status, second!.status, first!.text], [200, 404, String(PAGE)]);
   const { headers } = first!;
