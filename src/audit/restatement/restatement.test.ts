@@ -100,30 +100,6 @@ test("a restated week of one feature is found, with its dates and size", async (
   assert.match(found.message, /^vol_20: 100 values of 20 tickers on 5 dates from 2021-10-11 to 2021-10-15 /);
 });
 
-test("a restated week of 1 feature on 1 of 20 tickers is found, with that ticker and the largest change", async () => {
-  const found = only(
-    await planted((_, { features }) => {
-      features.T07!.mom_5 = mapped(features.T07!.mom_5!, (value, i) =>
-        i >= 100 && i < 105 ? value + 0.001 * (i - 99) : value,
-      );
-    }),
-  );
-  assert.deepEqual(told([found]), ["feature_rewritten mom_5 T07"]);
-  const largest = found.evidence.largest as Record<string, number | string>;
-  assert.deepEqual([largest.ticker, largest.date], ["T07", "2021-05-28"]);
-  assert.ok(Math.abs((largest.absolute as number) - 0.005) < 1e-12);
-});
-
-test("a week restated by one factor is rewritten, not a split", async () => {
-  const found = only(
-    await planted((_, { prices }) => {
-      prices.T03 = mapped(prices.T03!, (value, i) => (i >= 200 && i < 220 ? 1.01 * value : value));
-    }),
-  );
-  assert.deepEqual(told([found]), ["price_rewritten T03"]);
-  assert.equal(found.severity, "high");
-});
-
 test("a split is harmless if the features are ratios", async () => {
   const { status, findings } = await planted((earlier, { prices, features }) => {
     for (const market of [earlier.features, features])
@@ -158,20 +134,6 @@ test("a dividend is recognised in prices of two decimals, inside the window and 
     });
     assert.deepEqual([status, told(findings)], ["clean", ["price_rescaled T02"]]);
   }
-});
-
-test("back-filled nulls are found, and nothing else", async () => {
-  const found = only(
-    await planted((_, { features }) => {
-      for (const ticker of TICKERS) {
-        const cells = features[ticker]!.earnings!;
-        features[ticker]!.earnings = cells.map((value) => value ?? cells[25]!);
-      }
-    }),
-  );
-  assert.deepEqual(told([found]), ["feature_back_filled earnings"]);
-  const { values, tickers, dates, first } = found.evidence;
-  assert.deepEqual([values, tickers, dates, first], [500, 20, 25, "2021-01-04"]);
 });
 
 test("filled prices are found; prices that only came late are a note", async () => {
@@ -249,26 +211,6 @@ test("the lost history of one ticker is found, and a new ticker is a note", asyn
     [appeared.status, told(appeared.findings)],
     ["clean", ["ticker_appeared T01", "ticker_appeared T01"]],
   );
-});
-
-/** Values minus their mean, divided by their deviation, over all dates of the market. */
-function zScores(cells: Cell[]): Cell[] {
-  const values = cells.filter((value) => value !== null);
-  const centre = mean(values);
-  const deviation = Math.sqrt(mean(values.map((value) => (value - centre) ** 2)));
-  return mapped(cells, (value) => (value - centre) / deviation);
-}
-
-test("recomputed whole-sample z-scores are recognised as such", async () => {
-  const found = only(
-    await planted((earlier, today) => {
-      for (const { features } of [earlier, today])
-        for (const ticker of TICKERS) features[ticker]!.vol_20 = zScores(features[ticker]!.vol_20!);
-    }),
-  );
-  assert.deepEqual(told([found]), ["feature_standardised_again vol_20"]);
-  const { values, tickers, dates } = found.evidence;
-  assert.deepEqual([values, tickers, dates], [20 * 280, 20, 280]);
 });
 
 test("a centred moving average is found by the values that it rewrites near the end", async () => {

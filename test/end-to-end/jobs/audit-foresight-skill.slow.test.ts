@@ -46,10 +46,10 @@ async function writeBlobs(market: ReturnType<typeof cleanMarket>, extra = ""): P
 test("foresight reads the blobs ticker by ticker and finds the same as in memory", async () => {
   const market = withFeature(cleanMarket(2, SIZE), { ticker: "S02", feature: "mom_5" }, aDayEarly);
   const { verdict, steps, ...result } = await audit(foresight, await writeBlobs(market));
-  const { findings, suspects } = foresightOf(market);
+  const { findings, tests } = foresightOf(market);
   assert.equal(result.status, "found");
   assert.deepEqual(result.findings, findings);
-  assert.equal(result.tests, suspects.tests + (result.facts.pooled_tests as number));
+  assert.equal(result.tests, tests + (result.facts.pooled_tests as number));
   assert.deepEqual([result.facts.tickers, result.facts.ticker_features], [4, 4 * 26]);
   assert.deepEqual(steps, ["1/4", "2/4", "3/4", "4/4"]);
   assert.equal(verdict.verdict, "found");
