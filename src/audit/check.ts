@@ -1,8 +1,37 @@
+import { parseDlSettings } from "../contract/config/dl-settings.ts";
+import type { Operation } from "../contract/config/job-operations.ts";
+import { parseMlSettings } from "../contract/config/ml-settings.ts";
 import type { AuditCheckName } from "../contract/config/payload-schemas.ts";
 import type { AuditFacts, Severity } from "../contract/output/audit-blob.ts";
-import type { JobContext } from "../jobs/shared/job.ts";
-import type { AuditedBlobs, AuditInputs } from "./audit-inputs.ts";
+import type { JobContext, JobRequest } from "../jobs/shared/job.ts";
+import type { AuditedBlobs } from "./audited-blobs.ts";
 import type { AuditedJob } from "./job/audited-job.ts";
+
+/** What an audit looks at, and how hard. */
+export interface AuditInputs {
+  readonly request: JobRequest;
+  /** The job that the config is for. */
+  readonly operation: Operation;
+  /** An earlier day's blobs; both, one or none. */
+  readonly previous?: Partial<Record<"featureUrl" | "dataExtractorUrl", string | undefined>>;
+  /** Features whose implausible skill a person has acknowledged. */
+  readonly accepted: ReadonlySet<string>;
+  /** How many dates the blobs are cut after, one after the other. */
+  readonly truncations: number;
+  /** Ridge, or a network of 2 epochs, in place of the config's own model. */
+  readonly quick: boolean;
+  /** Whether the kernels of its jobs are pinned. */
+  readonly portable?: boolean | undefined;
+  /** How often the labels are permuted. */
+  readonly permutations: number;
+}
+
+/** The settings of the audited job that an audit needs. @throws MucastError like the job. */
+export function jobSettings({ request: { config }, operation }: AuditInputs) {
+  if (operation === "run_ml_job") return { delay: parseMlSettings(config).settings.delay, enabled: true };
+  const { delay, enabled } = parseDlSettings(config).settings;
+  return { delay, enabled };
+}
 
 export interface AuditCheck {
   readonly name: AuditCheckName;

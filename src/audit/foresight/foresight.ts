@@ -1,8 +1,7 @@
 import { counted } from "../../contract/errors/wording.ts";
 import type { Report } from "../../contract/output/job-events.ts";
 import { openInputs } from "../../jobs/shared/read-inputs.ts";
-import { delayOf } from "../audit-inputs.ts";
-import { type AuditCheck, type CheckResult, type Finding, ranCheck } from "../check.ts";
+import { type AuditCheck, type CheckResult, type Finding, jobSettings, ranCheck } from "../check.ts";
 import { finding } from "../findings.ts";
 import { findCopy, findFilled, findScaled } from "./exact-signs.ts";
 import { featureOf, type TickerHistory, tickerHistory } from "./feature-history.ts";
@@ -21,7 +20,8 @@ export const foresight: AuditCheck = {
     const { request, accepted } = audit;
     // Progress is counted in tickers; bytes read would not show it.
     const report: Report = (event) => event.kind !== "progress" && context.report(event);
-    const inputs = await openInputs(request, { ...context, report }, context.workFolder, delayOf(audit));
+    const { delay } = jobSettings(audit);
+    const inputs = await openInputs(request, { ...context, report }, context.workFolder, delay);
     try {
       const examined = new ExaminedFeatures();
       for await (const { prices, features } of inputs.pairs()) {

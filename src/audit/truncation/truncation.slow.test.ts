@@ -18,7 +18,7 @@ import { WHOLE_MATRIX } from "../../../test/whole-matrix.testing.ts";
 import type { Report } from "../../contract/output/job-events.ts";
 import { JOBS, type Jobs } from "../../jobs/run-job.ts";
 import type { OpenEngine } from "../../jobs/shared/job.ts";
-import type { AuditInputs } from "../audit-inputs.ts";
+import type { AuditInputs } from "../check.ts";
 import { checked } from "../checked.testing.ts";
 import { centredForecasts, faultyOutput, LOOKING_AHEAD } from "./faulty-jobs.testing.ts";
 import { truncation } from "./truncation.ts";
