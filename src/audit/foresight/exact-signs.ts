@@ -16,9 +16,6 @@ const QUANTITIES = {
 
 type Quantity = keyof typeof QUANTITIES;
 
-/** A feature is `scale` times what it copies, plus `offset`; `lag` price dates until that is known, 1 + delay to MAX_LAG. */
-type LaterCopy = Readonly<{ of: Quantity; lag: number; scale: number; offset: number; n: number }>;
-
 /** Relative to the spread of a feature, or to the rise between two of its values. */
 const TOLERANCE = 1e-9;
 
@@ -27,7 +24,7 @@ const TOLERANCE = 1e-9;
  * also equals a price or return known on its date, or with a delay when the trade takes place, is not a copy of a later one: prices may rise
  * by the same amount each day.
  */
-export function laterCopy(history: TickerHistory, { x }: Feature): LaterCopy | undefined {
+export function laterCopy(history: TickerHistory, { x }: Feature) {
   const extremes = extremesOf(history, x);
   if (extremes === undefined) return undefined;
   const firstCopy = (from: number, to: number) => {
@@ -57,13 +54,14 @@ function extremesOf({ priceRows, days }: TickerHistory, x: Float64Array) {
   return least >= 0 && x[least]! < x[most]! ? { least, most } : undefined;
 }
 
+/** Whether x is `scale` times a quantity `lag` price dates later, plus `offset`. */
 function copyOf(
   history: TickerHistory,
   x: Float64Array,
   { least, most }: Readonly<Record<"least" | "most", number>>,
   of: Quantity,
   lag: number,
-): LaterCopy | undefined {
+) {
   const valueAt = (i: number) => QUANTITIES[of](history, history.priceRows[i]!, lag) ?? Number.NaN;
   const spread = x[most]! - x[least]!;
   const scale = spread / (valueAt(most) - valueAt(least));

@@ -34,49 +34,33 @@ const REVERSAL = 0.9;
 /** With the next return, and if that is beyond RETURN_LIMIT, given the last returns. */
 export type ReturnCorrelation = RankCorrelation & { readonly partial?: number };
 
-type LaterCorrelation = RankCorrelation & { readonly lag: number };
+export type ReturnCorrelations = Omit<ReturnType<typeof returnCorrelations>, "tests">;
 
 /** The value itself is never compared with the size of the return: an honest volatility correlates with it. */
-export interface ReturnCorrelations {
-  /** Of the value with the label, which is the next return if there is no delay, here and below. */
-  readonly level: ReturnCorrelation | undefined;
-  /** Of its change since the previous row with the next return. */
-  readonly change: ReturnCorrelation | undefined;
-  /** Of its change with the size of the next return. */
-  readonly size: RankCorrelation | undefined;
-  /** Of its change with the return `lag` price dates later, after the label's and up to MAX_LAG: the strongest one beyond LATER_LIMIT. */
-  readonly later: (LaterCorrelation & { readonly signs: WindowSigns }) | undefined;
-  /** The same with the size of the return. */
-  readonly laterSize: LaterCorrelation | undefined;
-}
-
-/** @returns also the number of correlations, strong or not. */
-export function returnCorrelations(
-  history: TickerHistory,
-  { x, dx }: Feature,
-): ReturnCorrelations & { readonly tests: number } {
+export function returnCorrelations(history: TickerHistory, { x, dx }: Feature) {
   const labels = pick(history.labels, history.priceRows);
-  const withReturn = (side: Float64Array) => {
+  const withReturn = (side: Float64Array): ReturnCorrelation | undefined => {
     const found = rankCorrelation(side, labels);
     if (found === undefined || Math.abs(found.c) <= RETURN_LIMIT) return found;
     const partial = partialCorrelation(side, history);
     return partial === undefined ? found : { ...found, partial };
   };
   const near = {
+    /** Of the value with the label, which is the next return if there is no delay, here and below. */
     level: withReturn(x),
+    /** Of its change since the previous row with the next return. */
     change: withReturn(dx),
+    /** Of its change with the size of the next return. */
     size: rankCorrelation(dx, labels.map(Math.abs)),
   };
-  const later = strongestLater(dx, history.y, history);
-  const laterSize = strongestLater(dx, history.y.map(Math.abs), history);
+  const { strongest: later, tests } = strongestLater(dx, history.y, history);
+  const sizes = strongestLater(dx, history.y.map(Math.abs), history);
   return {
     ...near,
-    later: later.strongest && {
-      ...later.strongest,
-      signs: windowSigns(x, dx, later.strongest.lag, history),
-    },
-    laterSize: laterSize.strongest,
-    tests: Object.values(near).filter((one) => one !== undefined).length + later.tests + laterSize.tests,
+    later: later && { ...later, signs: windowSigns(x, dx, later.lag, history) },
+    laterSize: sizes.strongest,
+    /** The number of correlations, strong or not. */
+    tests: Object.values(near).filter((one) => one !== undefined).length + tests + sizes.tests,
   };
 }
 
@@ -94,7 +78,7 @@ const SCREEN = 0.12;
  */
 function strongestLater(dx: Float64Array, y: Float64Array, { priceRows, delay }: TickerHistory) {
   const ranks = { dx: finiteRanks(dx), y: finiteRanks(y) };
-  let strongest: LaterCorrelation | undefined;
+  let strongest: (RankCorrelation & { readonly lag: number }) | undefined;
   let tests = 0;
   for (let lag = 2 + delay; lag <= MAX_LAG; lag++) {
     const screened = correlationAt(lag, ranks.dx, ranks.y, priceRows);
@@ -133,27 +117,17 @@ function correlationAt(lag: number, a: Float64Array, b: Float64Array, priceRows:
   return { n, c: spread > 0 ? (n * sab - sa * sb) / Math.sqrt(spread) : null };
 }
 
-/** What distinguishes a window that reaches past its date from a feature that returns honestly follow after some dates. */
-type WindowSigns = {
-  /** The correlation of the value with the return at the same lag; null if it does not exist. */
-  readonly value: number | null;
-  /** The strongest correlation of the change with a return at least OTHER_DATES dates away from that lag, before or after. */
-  readonly other: { readonly c: number; readonly lag: number };
-};
-
 /** A change has two ends, the dates of two values: a property of one value shows at two successive lags. */
 const OTHER_DATES = 2;
 
 /**
- * A window that moves by a date gains a return at one end and loses one at the other, so its change correlates with returns at two
- * places. Lag 0 is the return into the date, and lag -k that into the k-th date before.
+ * What distinguishes a window that reaches past its date from a feature that returns honestly follow after some dates: a window that
+ * moves by a date gains a return at one end and loses one at the other, so its change correlates with returns at two places. Lag 0 is the
+ * return into the date, and lag -k that into the k-th date before.
+ * @returns the correlation of the value with the return at the same lag, null if it does not exist, and the strongest one of the change
+ *   with a return at least OTHER_DATES dates away from that lag, before or after.
  */
-function windowSigns(
-  x: Float64Array,
-  dx: Float64Array,
-  lag: number,
-  { y, priceRows }: TickerHistory,
-): WindowSigns {
+function windowSigns(x: Float64Array, dx: Float64Array, lag: number, { y, priceRows }: TickerHistory) {
   const ranks = { dx: finiteRanks(dx), y: finiteRanks(y) };
   let other = { c: 0, lag: 0 };
   for (let at = -MAX_LAG; at <= MAX_LAG; at++) {

@@ -34,10 +34,8 @@ export interface FullRun {
   runCut(day: Day, folder: string): Promise<string>;
 }
 
-/** The reason why the job cannot be judged. */
-interface NotAudited {
-  readonly reason: string;
-}
+/** Why the job cannot be judged. */
+type NotAudited = { readonly reason: string };
 
 interface JobParts {
   readonly jobs: Jobs;

@@ -30,23 +30,13 @@ export const ROUNDING = 1e-7;
 export const LATE_DAYS = 10;
 
 /** A column with changed values, on the days that both histories have. */
-export interface ColumnChange {
+export type ColumnChange = NonNullable<ReturnType<typeof compareColumn>> & {
   readonly column: string;
   /** Shape (m). */
   readonly days: Int32Array;
-  /** Shape (m), NaN if missing. */
-  readonly before: Float64Array;
-  readonly after: Float64Array;
-  /** Shape (m), a `Change` for each. */
-  readonly changes: Uint8Array;
-  /** Deviation of the numbers in `before`, ddof 0; NaN if there are none. */
-  readonly deviation: number;
-  /** What explains the rewritten values; a rescaled column has `steps`. */
-  readonly rewriting: "rescaled" | "standardised" | "rewritten" | undefined;
-  readonly steps: readonly FactorStep[];
   /** Rows from the first changed one to the last of the previous history, inclusive. */
   readonly reach: number;
-}
+};
 
 /** Compares two histories of one ticker on the days, and in the columns, that both have. */
 export function compareTicker(previous: TickerSeries, current: TickerSeries) {
@@ -64,16 +54,9 @@ export function compareTicker(previous: TickerSeries, current: TickerSeries) {
     }
     places.delete(column);
     const before = valuesOn(previous, place, rows.price);
-    const after = valuesOn(current, there, rows.feature);
-    const first = before.findIndex((value, i) => !isSame(value, after[i]!));
-    if (first < 0) continue;
-    const spread = deviation(before.filter((value) => !Number.isNaN(value)));
-    const changes = cellChanges(before, after, spread, starts);
-    const isRewritten = changes.includes(Change.rewritten);
-    const steps = (isRewritten ? constantFactors(before, after) : undefined) ?? [];
-    const rewriting = isRewritten ? rewritingOf(before, after, steps) : undefined;
-    const reach = previous.days.length - rows.price[first]!;
-    changed.push({ column, days, before, after, changes, deviation: spread, rewriting, steps, reach });
+    const change = compareColumn(before, valuesOn(current, there, rows.feature), starts);
+    if (change === undefined) continue;
+    changed.push({ column, days, ...change, reach: previous.days.length - rows.price[change.first]! });
   }
   markLate(changed, previous);
   const columns = previous.columns.length - removed.length;
@@ -89,15 +72,18 @@ function isSame(before: number, after: number): boolean {
 }
 
 /**
- * @param spread the deviation of `before`. @param starts the first day of each history: the later one has the warm-up of its rolling
- *   windows on other days.
+ * @param before, after shape (m), NaN if missing.
+ * @param starts the first day of each history: the later one has the warm-up of its rolling windows on other days.
+ * @returns undefined if every value is the same.
  */
-function cellChanges(
+function compareColumn(
   before: Float64Array,
   after: Float64Array,
-  spread: number,
   starts: Readonly<Record<"previous" | "current", number>>,
-): Uint8Array {
+) {
+  const first = before.findIndex((value, i) => !isSame(value, after[i]!));
+  if (first < 0) return undefined;
+  const spread = deviation(before.filter((value) => !Number.isNaN(value)));
   const absolute = Number.isFinite(spread) ? ROUNDING * spread : 0;
   const changes = Uint8Array.from(before, (a, i): Change => {
     const b = after[i]!;
@@ -114,10 +100,27 @@ function cellChanges(
   };
   if (starts.previous < starts.current) markWarmUp(after, Change.erased);
   if (starts.current < starts.previous) markWarmUp(before, Change.filled);
-  return changes;
+  const isRewritten = changes.includes(Change.rewritten);
+  const steps = (isRewritten ? constantFactors(before, after) : undefined) ?? [];
+  return {
+    before,
+    after,
+    first,
+    /** Shape (m), a `Change` for each. */
+    changes,
+    /** Of the numbers in `before`, ddof 0; NaN if there are none. */
+    deviation: spread,
+    /** What explains the rewritten values; a rescaled column has `steps`. */
+    rewriting: isRewritten ? rewritingOf(before, after, steps) : undefined,
+    steps,
+  };
 }
 
-function rewritingOf(before: Float64Array, after: Float64Array, steps: readonly FactorStep[]) {
+function rewritingOf(
+  before: Float64Array,
+  after: Float64Array,
+  steps: readonly FactorStep[],
+): "rescaled" | "standardised" | "rewritten" {
   if (steps.length > 0) return "rescaled";
   // Standardising again moves nearly all values. A value that moves by less than a line's reading error lies on every line.
   let [numbers, moved] = [0, 0];

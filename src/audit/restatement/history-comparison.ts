@@ -104,14 +104,10 @@ export class HistoryComparison {
   }
 }
 
-/** The days of a ticker that its other history lacks, and the last one of that. */
-interface TickerDays {
-  readonly ticker: string;
-  readonly days: Int32Array;
-  readonly otherLast: Day;
-}
+type TickerDays = ReturnType<typeof daysWithout>;
 
-function daysWithout(ticker: string, days: Int32Array, others: Int32Array): TickerDays {
+/** The days of a ticker that its other history lacks, and the last one of that. */
+function daysWithout(ticker: string, days: Int32Array, others: Int32Array) {
   const there = new Set(others);
   const only = days.filter((day) => !there.has(day));
   return { ticker, days: only, otherLast: others.at(-1) ?? Number.NEGATIVE_INFINITY };
@@ -119,15 +115,6 @@ function daysWithout(ticker: string, days: Int32Array, others: Int32Array): Tick
 
 /** Tickers that a tally names. */
 const MAX_EXAMPLES = 5;
-
-interface LargestChange {
-  readonly ticker: string;
-  readonly day: Day;
-  readonly before: number;
-  readonly after: number;
-  /** In deviations of the ticker's earlier values of this feature. */
-  readonly deviations: number;
-}
 
 /** The changes of one kind of one feature, over all tickers. */
 export class ChangeTally {
@@ -141,7 +128,10 @@ export class ChangeTally {
   /** Sum of |after - before| over numbers, and in deviations of their ticker's column. */
   absolute = 0;
   deviations = 0;
-  largest: LargestChange | undefined;
+  /** In deviations of the ticker's earlier values of this feature. */
+  largest:
+    | Readonly<Record<"day" | "before" | "after" | "deviations", number> & { ticker: string }>
+    | undefined;
   /** The largest number of rows from a ticker's first changed one to its last. */
   reach = 0;
 

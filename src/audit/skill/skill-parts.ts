@@ -15,39 +15,10 @@ export const MIN_BLOCKS = 5;
 
 const SEED = 42;
 
-/** The IC of forecasts, or of one part of them, over dates. */
-export interface DateIcs {
-  /** Mean over dates of the correlation with the label across tickers; null if no date has one. */
-  readonly icMean: number | null;
-  /** t over dates; null if there is none. */
-  readonly t: number | null;
-  readonly dates: number;
-  /** The t that chance exceeds in one of forty cases; null for fewer than 30 dates. */
-  readonly quantile: number | null;
-}
-
-/** The rank of a mean IC among those that chance gives. */
-interface PermutedIc {
-  /** 1 if no permutation gave as high a mean. */
-  readonly rank: number;
-  readonly permutations: number;
-  /** rank / (permutations + 1): a chance forecast gets p or less in a share p of all cases. */
-  readonly p: number;
-  /** The highest mean of a permutation. */
-  readonly highestPermuted: number;
-}
+export type DateIcs = ReturnType<typeof icsOf>;
 
 /** How much of the IC of forecasts comes from lasting differences between tickers, and how much from their changes over time. */
-export interface SkillParts {
-  readonly whole: DateIcs;
-  /**
-   * The IC of the mean of each ticker's earlier forecasts. With a t over dates alone, two orders of the same tickers that agree by chance
-   * would look like skill, since both last: p is the rank of the IC among those of the same means assigned to other tickers.
-   */
-  readonly lasting: DateIcs & Pick<PermutedIc, "p">;
-  /** The IC of the forecast minus that mean. */
-  readonly timing: DateIcs & PermutedIc;
-}
+export type SkillParts = NonNullable<ReturnType<typeof skillParts>>;
 
 /**
  * Splits each forecast into the mean of its ticker's earlier forecasts and the rest. A mean over all dates would know later returns:
@@ -55,7 +26,7 @@ export interface SkillParts {
  * @param rows labelled or not; those without a label count only in the means.
  * @returns undefined for too few dates or tickers, like permutedSkill.
  */
-export function skillParts(rows: readonly DatedForecasts[], permutations: number): SkillParts | undefined {
+export function skillParts(rows: readonly DatedForecasts[], permutations: number) {
   const parts = rows.map((row) => {
     let sum = 0;
     const means = row.predicted.map((value, i) => {
@@ -84,7 +55,16 @@ export function skillParts(rows: readonly DatedForecasts[], permutations: number
     mean(dateIcs({ ...byDate, predicted: Array.from(order, (ticker) => byDate.predicted[ticker]!) })),
   );
   const { p } = rankOf(lasting.icMean, assigned);
-  return { whole: icsOf(onDates(rows)), lasting: { ...lasting, p }, timing };
+  return {
+    whole: icsOf(onDates(rows)),
+    /**
+     * The IC of the mean of each ticker's earlier forecasts. With a t over dates alone, two orders of the same tickers that agree by chance
+     * would look like skill, since both last: p is the rank of the IC among those of the same means assigned to other tickers.
+     */
+    lasting: { ...lasting, p },
+    /** The IC of the forecast minus that mean. */
+    timing,
+  };
 }
 
 /**
@@ -93,10 +73,7 @@ export function skillParts(rows: readonly DatedForecasts[], permutations: number
  * @param rows labelled or not; those without a label do not count.
  * @returns undefined for fewer than MIN_BLOCKS blocks of dates, and if no date has MIN_TICKERS tickers.
  */
-export function permutedSkill(
-  rows: readonly DatedForecasts[],
-  permutations: number,
-): SkillParts["timing"] | undefined {
+export function permutedSkill(rows: readonly DatedForecasts[], permutations: number) {
   const byDate = onDates(rows);
   if (byDate.dates <= (MIN_BLOCKS - 1) * BLOCK_DATES) return undefined;
   const own = icsOf(byDate);
@@ -106,12 +83,19 @@ export function permutedSkill(
   return { ...own, ...rankOf(own.icMean, permuted) };
 }
 
-/** @param means of the permutations. */
-function rankOf(icMean: number | null, means: readonly number[]): PermutedIc {
+/** The rank of a mean IC among the `means` of permutations, which chance gives. */
+function rankOf(icMean: number | null, means: readonly number[]) {
   // NaN if labels and forecasts met on no date, which is no evidence of skill.
   const rank = 1 + means.filter((one) => !(one < (icMean ?? Number.NaN))).length;
   const highestPermuted = means.reduce((highest, one) => (one > highest ? one : highest), -1);
-  return { rank, permutations: means.length, p: rank / (means.length + 1), highestPermuted };
+  return {
+    /** 1 if no permutation gave as high a mean. */
+    rank,
+    permutations: means.length,
+    /** A chance forecast gets p or less in a share p of all cases. */
+    p: rank / (means.length + 1),
+    highestPermuted,
+  };
 }
 
 /** Shape (tickers, dates), NaN if a ticker has no labelled forecast. */
@@ -139,13 +123,16 @@ function onDates(rows: readonly DatedForecasts[]): ByDate {
   };
 }
 
-function icsOf(byDate: ByDate): DateIcs {
+/** The IC of forecasts, or of one part of them, over dates. */
+function icsOf(byDate: ByDate) {
   const ics = dateIcs(byDate);
   const t = dateT(ics, 1);
   return {
+    /** Mean over dates of the correlation with the label across tickers; null if no date has one. */
     icMean: finiteOrNull(mean(ics)),
     t: t === null ? null : finiteOrNull(t),
     dates: ics.length,
+    /** The t that chance exceeds in one of forty cases; null for fewer than 30 dates. */
     quantile: ics.length < MIN_DATES ? null : meanQuantile(ics.length, 0.975),
   };
 }
