@@ -53,14 +53,7 @@ export function auditDocument(
         { status, ...(reason === undefined ? {} : { reason }), cost, tests, facts },
       ]),
     ),
-    findings: findings
-      .slice(0, LISTED_FINDINGS)
-      .map(({ check, code, severity, feature, ticker, message, evidence, advice }, i) => ({
-        ...{ number: i + 1, check, code, severity },
-        ...(feature === undefined ? {} : { feature }),
-        ...(ticker === undefined ? {} : { ticker }),
-        ...{ message, evidence, advice },
-      })),
+    findings: findings.slice(0, LISTED_FINDINGS).map((found, i) => ({ number: i + 1, ...found })),
     finding_counts: Object.fromEntries(
       [...Map.groupBy(findings, ({ code }) => code)].map(([code, { length }]) => [code, length]),
     ),

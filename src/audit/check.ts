@@ -2,7 +2,7 @@ import { parseDlSettings } from "../contract/config/dl-settings.ts";
 import type { Operation } from "../contract/config/job-operations.ts";
 import { parseMlSettings } from "../contract/config/ml-settings.ts";
 import type { AuditCheckName } from "../contract/config/payload-schemas.ts";
-import type { AuditFacts, Severity } from "../contract/output/audit-blob.ts";
+import type { AuditBlob } from "../contract/output/audit-blob.ts";
 import type { JobContext, JobRequest } from "../jobs/shared/job.ts";
 import type { AuditedBlobs } from "./audited-blobs.ts";
 import type { AuditedJob } from "./job/audited-job.ts";
@@ -56,29 +56,13 @@ export interface AuditContext extends JobContext {
   readonly onStep?: ((done: number, total: number) => void) | undefined;
 }
 
-export interface CheckResult {
-  /** `found` if there is a finding above a note. */
-  readonly status: "clean" | "found" | "not_run";
-  /** Why the check was not run. */
-  readonly reason?: string;
-  /** The number of comparisons or statistical tests. */
-  readonly tests: number;
+/** The result of a check; `found` if there is a finding above a note. Its facts are bounded for any blobs. */
+export type CheckResult = Omit<NonNullable<AuditBlob["checks"]["truncation"]>, "cost"> & {
   readonly findings: readonly Finding[];
-  /** The check's own figures, bounded for any blobs. */
-  readonly facts: AuditFacts;
-}
+};
 
-export interface Finding {
-  readonly check: AuditCheckName;
-  readonly code: string;
-  readonly severity: Severity;
-  readonly feature?: string | undefined;
-  readonly ticker?: string | undefined;
-  readonly message: string;
-  /** Small: the figures behind the message. */
-  readonly evidence: AuditFacts;
-  readonly advice: string;
-}
+/** A finding, with the few figures behind the message as its evidence. */
+export type Finding = Readonly<Omit<AuditBlob["findings"][number], "number">>;
 
 export function ranCheck(result: Pick<CheckResult, "tests" | "findings" | "facts">): CheckResult {
   const isFound = result.findings.some(({ severity }) => severity !== "note");

@@ -1,14 +1,8 @@
 import type { Operation } from "../../contract/config/job-operations.ts";
-import { type RawObject, rawNumber, rawNumbers } from "../../contract/json/json-text.ts";
+import { type RawObject, rawNumbers } from "../../contract/json/json-text.ts";
 
-/** Epochs of a network in a quick audit. */
-const QUICK_EPOCHS = "2";
-
-/** Epochs of its candidates. */
-const OTHER_EPOCHS = "1";
-
-/** Penalty of the candidates of a quick audit; the ridge of the config itself has 1. */
-const QUICK_ALPHA = "100";
+/** Settings of a quick audit, and of its candidates, which must differ: the ridge of the config itself has a penalty of 1. */
+const QUICK = { epochs: 2, otherEpochs: 1, otherAlpha: 100 };
 
 /**
  * The config that the audit runs, as JSON text; numbers keep the caller's own text. Networks train on the CPU, where equal inputs
@@ -17,39 +11,37 @@ const QUICK_ALPHA = "100";
  * @param config a config that the job accepts.
  */
 export function auditedConfig(config: string, operation: Operation, quick: boolean): string {
-  const given = rawNumbers(config) as RawObject;
-  return JSON.stringify(operation === "run_ml_job" ? mlConfig(given, quick) : dlConfig(given, quick));
+  const given = rawNumbers(config) as Record<string, RawObject>;
+  if (operation === "run_ml_job") {
+    // No check reads the importance, and each job of the audit would measure it again.
+    const { importance: _, ...params } = given["ML params"]!;
+    const choice = quickChoice(params, { model_params: { alpha: QUICK.otherAlpha } });
+    const ridge = { ...params, model: "ridge", model_params: {}, ...choice };
+    return JSON.stringify({ "ML params": quick ? ridge : params });
+  }
+  const dot = given["NN params"]!["Dot prediction"] as Record<string, RawObject>;
+  const { ensemble: _, ...training } = dot.training_params ?? {};
+  const onCpu = {
+    ...dot,
+    global_settings: { ...dot.global_settings, device: "cpu" },
+    training_params: dot.training_params ?? {},
+  };
+  const quickDot = {
+    ...onCpu,
+    training_params: { ...training, epochs: QUICK.epochs },
+    ...quickChoice(dot, { training_params: { epochs: QUICK.otherEpochs } }),
+  };
+  return JSON.stringify({ "NN params": { "Dot prediction": quick ? quickDot : onCpu } });
 }
 
-function mlConfig(given: RawObject, quick: boolean): RawObject {
-  // No check reads it, and each job of the audit would measure it again.
-  const { importance: _, ...params } = given["ML params"] as RawObject;
-  if (!quick) return { "ML params": params };
-  const { choice, ...alone } = params as { readonly choice?: RawObject };
-  const ridge = { ...alone, model: "ridge", model_params: {} };
-  const other = { model_params: { alpha: rawNumber(QUICK_ALPHA) } };
-  return { "ML params": choice === undefined ? ridge : { ...ridge, choice: quickChoice(choice, other) } };
-}
-
-/** One candidate for each way of comparing tickers that the candidates have, with settings that the config itself does not have. */
-function quickChoice({ candidates, ...choice }: RawObject, settings: RawObject): RawObject {
+/** One candidate for each way of comparing tickers that the candidates of a config have, with settings that it does not have itself. */
+function quickChoice({ choice }: RawObject, settings: object) {
+  if (choice === undefined) return {};
+  const { candidates, ...rest } = choice as RawObject;
   const ways = (candidates as readonly RawObject[]).map(({ fit, target, cross_section }) =>
     JSON.stringify({ fit, target, cross_section }),
   );
-  return { ...choice, candidates: [...new Set(ways)].map((way) => ({ ...JSON.parse(way), ...settings })) };
-}
-
-function dlConfig(given: RawObject, quick: boolean): RawObject {
-  const dot = (given["NN params"] as RawObject)["Dot prediction"] as RawObject;
-  const { global_settings = {}, training_params = {}, choice } = dot as Record<string, RawObject>;
-  const { ensemble: _, ...ofOne } = training_params;
-  const audited = {
-    ...dot,
-    global_settings: { ...global_settings, device: "cpu" },
-    training_params: quick ? { ...ofOne, epochs: rawNumber(QUICK_EPOCHS) } : training_params,
-    ...(quick && choice !== undefined
-      ? { choice: quickChoice(choice, { training_params: { epochs: rawNumber(OTHER_EPOCHS) } }) }
-      : {}),
+  return {
+    choice: { ...rest, candidates: [...new Set(ways)].map((way) => ({ ...JSON.parse(way), ...settings })) },
   };
-  return { "NN params": { "Dot prediction": audited } };
 }

@@ -1,4 +1,4 @@
-import type { Day } from "../../contract/market/dates.ts";
+import { type Day, formatDay } from "../../contract/market/dates.ts";
 import type { TickerSeries } from "../../contract/market/ticker-series.ts";
 import { Change, type ColumnChange, compareTicker, LATE_DAYS } from "./compare-ticker.ts";
 
@@ -124,14 +124,12 @@ export class ChangeTally {
   /** The first few tickers, in order of appearance. */
   readonly examples: string[] = [];
   /** The factors of the first few tickers, each with the day from which on it holds. */
-  readonly factors: { ticker: string; steps: { day: Day; factor: number }[] }[] = [];
+  readonly factors: { ticker: string; steps: { from: string; factor: number }[] }[] = [];
   /** Sum of |after - before| over numbers, and in deviations of their ticker's column. */
   absolute = 0;
   deviations = 0;
-  /** In deviations of the ticker's earlier values of this feature. */
-  largest:
-    | Readonly<Record<"day" | "before" | "after" | "deviations", number> & { ticker: string }>
-    | undefined;
+  /** Of numbers; in deviations of the ticker's earlier values of this feature. */
+  largest: { ticker: string; day: Day; before: number; after: number; deviations: number } | undefined;
   /** The largest number of rows from a ticker's first changed one to its last. */
   reach = 0;
 
@@ -155,7 +153,7 @@ export class ChangeTally {
     if (kind === Change.rewritten && rewriting === "rescaled" && this.factors.length < MAX_EXAMPLES)
       this.factors.push({
         ticker,
-        steps: steps.map(({ from, factor }) => ({ day: days[from]!, factor })),
+        steps: steps.map(({ from, factor }) => ({ from: formatDay(days[from]!), factor })),
       });
   }
 }

@@ -1,6 +1,5 @@
 import { counted } from "../../contract/errors/wording.ts";
 import { type Day, formatDay } from "../../contract/market/dates.ts";
-import type { AuditFacts } from "../../contract/output/audit-blob.ts";
 import { finiteOrNull } from "../../evaluate/statistics.ts";
 import type { Finding } from "../check.ts";
 import { type FindingCode, finding } from "../findings.ts";
@@ -78,7 +77,9 @@ function causeFinding({ features, kinds }: ChangeCause, priceFactors: ReadonlyMa
     evidence: {
       ...extent(tally),
       ...(["filled", "erased", "late"].includes(kind) ? {} : size(tally)),
-      ...(kind === "rescaled" ? { ...factors(tally), as_prices: tickersAsPrices(tally, priceFactors) } : {}),
+      ...(kind === "rescaled"
+        ? { factors: tally.factors, as_prices: tickersAsPrices(tally, priceFactors) }
+        : {}),
       ...(isSingle ? {} : { features: features.length, first_features: shown }),
       ...(others.length === 0
         ? {}
@@ -112,7 +113,7 @@ export function priceFindings(prices: HistoryComparison, returns: PastReturns): 
       return finding("price_rewritten", { ...only, message, evidence });
     }
     const message = `The prices of ${counted(tally.tickers, "ticker")} ${factorText(tally)}, as for a split or a dividend: harmless for labels and for features that are ratios of prices`;
-    return finding("price_rescaled", { ...only, message, evidence: { ...evidence, ...factors(tally) } });
+    return finding("price_rescaled", { ...only, message, evidence: { ...evidence, factors: tally.factors } });
   });
   return [...tickerFindings("data_extractor", prices, returns), ...found, ...rowFindings("price", prices)];
 }
@@ -206,7 +207,7 @@ function onlyTicker(count: number, names: readonly string[]) {
 }
 
 /** How many values, tickers and dates changed, and since when. */
-function extent({ values, tickers, days, examples, reach }: ChangeTally): AuditFacts {
+function extent({ values, tickers, days, examples, reach }: ChangeTally) {
   return { values, tickers, ...datesOf(days), reach_rows: reach, examples };
 }
 
@@ -229,24 +230,20 @@ function datesText(days: ReadonlySet<Day>): string {
 }
 
 /** By how much numbers changed: absolute, relative to the earlier value, and in deviations of their column. */
-function size({ values, absolute, deviations, largest }: ChangeTally): AuditFacts {
-  const change = Math.abs((largest?.after ?? 0) - (largest?.before ?? 0));
-  return {
+function size({ values, absolute, deviations, largest }: ChangeTally) {
+  const figures = {
     mean_absolute: finiteOrNull(absolute / values),
     mean_deviations: finiteOrNull(deviations / values),
-    largest:
-      largest === undefined
-        ? null
-        : {
-            ticker: largest.ticker,
-            date: formatDay(largest.day),
-            before: largest.before,
-            after: largest.after,
-            absolute: finiteOrNull(change),
-            relative: finiteOrNull(change / Math.abs(largest.before)),
-            deviations: finiteOrNull(largest.deviations),
-          },
   };
+  if (largest === undefined) return { ...figures, largest: null };
+  const { ticker, day, before, after } = largest;
+  const change = Math.abs(after - before);
+  const sizes = {
+    absolute: finiteOrNull(change),
+    relative: finiteOrNull(change / Math.abs(before)),
+    deviations: finiteOrNull(largest.deviations),
+  };
+  return { ...figures, largest: { ticker, date: formatDay(day), before, after, ...sizes } };
 }
 
 /** The size in words, such as `by 0.12 deviations on average and 3.4 at most`. */
@@ -254,15 +251,6 @@ function sizeText({ values, deviations, absolute, largest }: ChangeTally): strin
   const [average, most] = [deviations / values, largest?.deviations ?? Number.NaN];
   if (!Number.isFinite(average) || !Number.isFinite(most)) return `by ${short(absolute / values)} on average`;
   return `by ${short(average)} deviations on average and ${short(most)} at most`;
-}
-
-/** The factors of a few tickers, each with the date from which it applies. */
-function factors({ factors }: ChangeTally): AuditFacts {
-  const listed = factors.map(({ ticker, steps }) => ({
-    ticker,
-    steps: steps.map(({ day, factor }) => ({ from: formatDay(day), factor })),
-  }));
-  return { factors: listed };
 }
 
 /** A number of two or three digits. */
