@@ -12,11 +12,16 @@ export type RankCorrelation = { readonly c: number; readonly n: number };
  * @returns undefined for fewer than MIN_PAIRS pairs, and if either side is constant.
  */
 export function rankCorrelation(a: Float64Array, b: Float64Array): RankCorrelation | undefined {
-  const isPair = (_: number, i: number) => Number.isFinite(a[i]!) && Number.isFinite(b[i]!);
-  const [u, v] = [a.filter(isPair), b.filter(isPair)];
-  if (u.length < MIN_PAIRS) return undefined;
-  const c = correlation(averageRanks(u), averageRanks(v));
-  return c === null ? undefined : { c, n: u.length };
+  const [u, v] = [new Float64Array(a.length), new Float64Array(a.length)];
+  let n = 0;
+  for (let i = 0; i < a.length; i++) {
+    if (!Number.isFinite(a[i]!) || !Number.isFinite(b[i]!)) continue;
+    u[n] = a[i]!;
+    v[n++] = b[i]!;
+  }
+  if (n < MIN_PAIRS) return undefined;
+  const c = correlation(averageRanks(u.subarray(0, n)), averageRanks(v.subarray(0, n)));
+  return c === null ? undefined : { c, n };
 }
 
 /** Ranks of the finite values among themselves, NaN for the others. */

@@ -64,7 +64,11 @@ export function compareTicker(previous: TickerSeries, current: TickerSeries) {
 }
 
 function valuesOn({ values, days }: TickerSeries, column: number, rows: Int32Array): Float64Array {
-  return Float64Array.from(rows, (row) => values[column * days.length + row]!);
+  const start = column * days.length;
+  const [first, last] = [rows[0] ?? 0, rows.at(-1) ?? -1];
+  // A view in place of a copy: usually, the rows are successive.
+  if (last - first === rows.length - 1) return values.subarray(start + first, start + last + 1);
+  return Float64Array.from(rows, (row) => values[start + row]!);
 }
 
 function isSame(before: number, after: number): boolean {
@@ -81,8 +85,9 @@ function compareColumn(
   after: Float64Array,
   starts: Readonly<Record<"previous" | "current", number>>,
 ) {
-  const first = before.findIndex((value, i) => !isSame(value, after[i]!));
-  if (first < 0) return undefined;
+  let first = 0;
+  while (first < before.length && isSame(before[first]!, after[first]!)) first++;
+  if (first === before.length) return undefined;
   const spread = deviation(before.filter((value) => !Number.isNaN(value)));
   const absolute = Number.isFinite(spread) ? ROUNDING * spread : 0;
   const changes = Uint8Array.from(before, (a, i): Change => {

@@ -87,7 +87,7 @@ export function permutedSkill(rows: readonly DatedForecasts[], permutations: num
 function rankOf(icMean: number | null, means: readonly number[]) {
   // NaN if labels and forecasts met on no date, which is no evidence of skill.
   const rank = 1 + means.filter((one) => !(one < (icMean ?? Number.NaN))).length;
-  const highestPermuted = means.reduce((highest, one) => (one > highest ? one : highest), -1);
+  const highestPermuted = Math.max(-1, ...means.filter((one) => !Number.isNaN(one)));
   return {
     /** 1 if no permutation gave as high a mean. */
     rank,
