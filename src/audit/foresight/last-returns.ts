@@ -3,7 +3,7 @@
  * the last price correlates with the next return.
  */
 import { averageRanks } from "../../evaluate/rank.ts";
-import { pick, type TickerHistory } from "./feature-history.ts";
+import type { TickerHistory } from "./feature-history.ts";
 import { finiteRanks, MIN_PAIRS } from "./rank-correlation.ts";
 
 /** The return into the row's own price date, and the two before; with more of them, noise takes over. */
@@ -76,16 +76,11 @@ const MAX_SURPRISE = 4;
 export type Surprises = ReturnType<typeof surprisesOf>;
 
 export function surprisesOf(history: TickerHistory) {
-  const { y, labels, days, priceRows } = history;
-  const returns = returnSurprises(y, labels);
+  const { y, labels } = history;
   return {
     history,
-    /** Shape (r): the price date of each feature row. */
-    days: priceRows.map((row) => days[row]!),
-    /** Shape (r): of the label. */
-    rows: pick(returns, priceRows),
     /** Shape (m): of the label of each price date. */
-    returns,
+    returns: returnSurprises(y, labels),
     /** Shape (m): the rank of the size of the label among all, uniform with variance 1. */
     sizes: uniformRanks(labels.map(Math.abs)),
     /** Shape (m): the same of the return to the next price date. */

@@ -114,17 +114,24 @@ class DateSums {
   #sums = new Float32Array(0);
 
   /** @param u shape (r), NaN if missing. */
-  addRows(u: Float64Array, { days, rows }: Surprises, slotOf: SlotOf): void {
+  addRows(u: Float64Array, { history: { days, priceRows }, returns }: Surprises, slotOf: SlotOf): void {
     for (let i = 0; i < u.length; i++) {
-      if (Number.isNaN(u[i]!) || Number.isNaN(rows[i]!)) continue;
-      const slot = slotOf(days[i]!);
+      const row = priceRows[i]!;
+      const [x, y] = [u[i]!, returns[row]!];
+      if (Number.isNaN(x) || Number.isNaN(y)) continue;
+      const slot = slotOf(days[row]!);
       if (slot * SUMS >= this.#sums.length) {
         const grown = new Float32Array(Math.max(slot + 1, (2 * this.#sums.length) / SUMS, 256) * SUMS);
         grown.set(this.#sums);
         this.#sums = grown;
       }
-      const added = [1, u[i]!, rows[i]!, u[i]! * u[i]!, rows[i]! * rows[i]!, u[i]! * rows[i]!];
-      for (let k = 0; k < SUMS; k++) this.#sums[slot * SUMS + k]! += added[k]!;
+      const [sums, at] = [this.#sums, slot * SUMS];
+      sums[at]! += 1;
+      sums[at + 1]! += x;
+      sums[at + 2]! += y;
+      sums[at + 3]! += x * x;
+      sums[at + 4]! += y * y;
+      sums[at + 5]! += x * y;
     }
   }
 

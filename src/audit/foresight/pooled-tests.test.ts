@@ -1,7 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { type Random, seededRandom } from "../../../test/twins/random.ts";
-import { neweyWestT } from "../../evaluate/mean-test.ts";
 import { featureOf, tickerHistory } from "./feature-history.ts";
 import { returnSurprises, surprisesOf } from "./last-returns.ts";
 import {
@@ -60,16 +59,6 @@ const STUDENT = [
 test("the quantile over dates is Student's of the equivalent degrees of freedom", () => {
   for (const [n, p, expected] of STUDENT) {
     assert.ok(Math.abs(dateQuantile(n, p) / expected - 1) < 0.01, `${n} ${p}: ${dateQuantile(n, p)}`);
-  }
-});
-
-test("chance exceeds it as often as its probability says, even far out", () => {
-  const random = seededRandom(4);
-  const draws = 10_000;
-  const ts = Array.from({ length: draws }, () => Math.abs(neweyWestT(normals(100, random))!));
-  for (const p of [0.01, 0.001]) {
-    const share = ts.filter((t) => t > dateQuantile(100, p)).length / draws;
-    assert.ok(share > 1.2 * p && share < 2.8 * p, `${share} of ${2 * p}`);
   }
 });
 

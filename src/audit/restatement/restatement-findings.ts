@@ -141,18 +141,10 @@ function rowFindings(kind: keyof typeof ROWS, comparison: HistoryComparison): Fi
     if (rows === 0) return [];
     const code = change === "lost" ? codes[2] : isLate ? codes[1] : codes[0];
     const extent = `${counted(rows, unit)} of ${counted(tickers.length, "ticker")} ${datesText(days)}`;
-    return [
-      finding(code, {
-        ...onlyTicker(tickers.length, tickers),
-        message: texts[change](extent),
-        evidence: {
-          rows,
-          tickers: tickers.length,
-          ...datesOf(days),
-          examples: tickers.slice(0, MAX_EXAMPLES),
-        },
-      }),
-    ];
+    const message = texts[change](extent);
+    const examples = tickers.slice(0, MAX_EXAMPLES);
+    const evidence = { rows, tickers: tickers.length, ...datesOf(days), examples };
+    return [finding(code, { ...onlyTicker(tickers.length, tickers), message, evidence })];
   });
 }
 
@@ -164,41 +156,18 @@ function tickerFindings(
   { vanished, appeared, tickers }: HistoryComparison,
   returns?: PastReturns,
 ): Finding[] {
+  const name = BLOB_NAMES[blob];
   const kinds = [
-    [
-      "ticker_vanished",
-      vanished,
-      `the earlier ${BLOB_NAMES[blob]}`,
-      ["is", "are"],
-      "not in today's",
-      returns,
-    ],
-    [
-      "ticker_appeared",
-      appeared,
-      `today's ${BLOB_NAMES[blob]}`,
-      ["was", "were"],
-      "not in the earlier one",
-      {},
-    ],
+    ["ticker_vanished", vanished, [`the earlier ${name}`, "is", "are", "not in today's"], returns],
+    ["ticker_appeared", appeared, [`today's ${name}`, "was", "were", "not in the earlier one"], {}],
   ] as const;
-  return kinds.flatMap(([code, names, here, [is, are], elsewhere, past]) => {
+  return kinds.flatMap(([code, names, [here, is, are, elsewhere], past]) => {
     if (names.length === 0) return [];
-    const shown = names.slice(0, MAX_TICKERS);
-    const listed = shown.join(", ") + (names.length > MAX_TICKERS ? " and others" : "");
-    return [
-      finding(code, {
-        ...onlyTicker(names.length, names),
-        message: `${counted(names.length, "ticker")} of ${here} ${names.length === 1 ? is : are} ${elsewhere}: ${listed}`,
-        evidence: {
-          blob,
-          tickers: names.length,
-          of: tickers + vanished.length,
-          examples: shown,
-          ...past,
-        },
-      }),
-    ];
+    const examples = names.slice(0, MAX_TICKERS);
+    const listed = examples.join(", ") + (names.length > MAX_TICKERS ? " and others" : "");
+    const message = `${counted(names.length, "ticker")} of ${here} ${names.length === 1 ? is : are} ${elsewhere}: ${listed}`;
+    const evidence = { blob, tickers: names.length, of: tickers + vanished.length, examples, ...past };
+    return [finding(code, { ...onlyTicker(names.length, names), message, evidence })];
   });
 }
 
