@@ -138,19 +138,6 @@ test("whole numbers that moved by one have no factor, and small ones determine n
   assert.equal(constantFactors(ones, new Float64Array(50).fill(2)), undefined);
 });
 
-test("numbers at the ends of a float64's range do not form a factor or a line by accident", () => {
-  const tiny = Float64Array.from({ length: 40 }, (_, i) => (i + 1) * 1e-320);
-  const huge = Float64Array.from({ length: 40 }, (_, i) => Math.sin(i) * 1.7e308);
-  for (const [before, after] of [
-    [tiny, huge],
-    [huge, tiny],
-    [huge, huge.map((value, i) => (i % 3 === 0 ? value / 2 : value / 3))],
-  ] as const) {
-    assert.equal(constantFactors(before, after), undefined);
-    assert.ok(!isLinear(before, after));
-  }
-});
-
 test("missing values and zeros do not count", () => {
   const before = walk(seededRandom(3), 40);
   before[3] = Number.NaN;

@@ -194,18 +194,6 @@ test("two successive honest days leave no finding, on five markets", async () =>
   }
 });
 
-test("a window that moves on is not a finding: warm-ups at its start are counted separately", async () => {
-  for (const [from, to] of [
-    [0, 10],
-    [10, 0],
-  ] as const) {
-    const today = write("today", cleanMarket(1, TODAY, to));
-    const { findings, facts } = await audit(write("earlier", cleanMarket(1, EARLIER, from)), today);
-    assert.deepEqual(codes(findings), []);
-    assert.ok(((facts.feature as Record<string, unknown>).warm_up as number) > 0);
-  }
-});
-
 test("a restated week of one feature is found, with its dates and size", async () => {
   const { findings } = await planted((_, { dates, features }) => {
     for (const ticker of TICKERS)
