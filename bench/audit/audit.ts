@@ -42,13 +42,13 @@ async function falseFindings(): Promise<Table> {
   const codes = new Map<string, number>();
   for (let seed = 1; seed <= CLEAN_MARKETS; seed++) {
     const days = cleanKind(FIRST_SEED + seed);
-    const { findings, suspects } = foresightOf(days.today);
+    const { findings, tests: made } = foresightOf(days.today);
     const restated = restatementOf(days);
     if (findings.length > 0) found.foresight++;
     if (restated.length > 0) found.restatement++;
     if (findings.length + restated.length > 0) either++;
     for (const { code } of [...findings, ...restated]) codes.set(code, (codes.get(code) ?? 0) + 1);
-    tests += suspects.tests;
+    tests += made;
     values += days.earlier.features.reduce((sum, one) => sum + one.values.length, 0);
   }
   const size = `${CLEAN_SIZE.tickers} tickers, ${CLEAN_SIZE.days} dates`;

@@ -4,10 +4,9 @@ import { AUDIT_CHECKS } from "../contract/config/payload-schemas.ts";
 import { auditBlobSchema } from "../contract/output/audit-blob.ts";
 import { openSchema } from "../contract/schema/open-schema.ts";
 import { auditDocument, type CheckOutcome } from "./audit-document.ts";
-import type { AuditInputs } from "./audit-inputs.ts";
-import { type Finding, notRun, ranCheck } from "./check.ts";
-import { CHECKS } from "./checks.ts";
+import { type AuditInputs, type Finding, notRun, ranCheck } from "./check.ts";
 import { finding } from "./findings.ts";
+import { CHECKS } from "./run-audit.ts";
 
 const INPUTS: AuditInputs = {
   request: { featureUrl: "f", dataExtractorUrl: "d", config: "{}", id: "7" },

@@ -7,8 +7,7 @@ import {
   SEVERITIES,
 } from "../contract/output/audit-blob.ts";
 import { MUCAST_VERSION } from "../contract/version.ts";
-import type { AuditInputs } from "./audit-inputs.ts";
-import type { CheckResult, Finding } from "./check.ts";
+import type { AuditInputs, CheckResult } from "./check.ts";
 
 /** A check that was requested, with its cost and its result. */
 export interface CheckOutcome {
@@ -28,55 +27,41 @@ export function auditDocument(
   digests: Omit<AuditBlob["inputs"], "config_sha256">,
   kernelLevel?: string,
 ): AuditBlob {
-  const { request, operation, accepted } = inputs;
-  const findings = outcomes.flatMap(({ result }) => result.findings).sort(bySeverity);
+  const { request, operation, accepted, previous = {} } = inputs;
+  const findings = outcomes
+    .flatMap(({ result }) => result.findings)
+    .sort((a, b) => SEVERITIES.indexOf(a.severity) - SEVERITIES.indexOf(b.severity));
   const isFound = findings.some(({ severity }) => severity !== "note");
+  const missing = [
+    ...(previous.featureUrl === undefined ? (["feature blob"] as const) : []),
+    ...(previous.dataExtractorUrl === undefined ? (["data-extraction blob"] as const) : []),
+  ];
+  const sentence = isFound
+    ? "The audit found signs of look-ahead or of a rewritten history."
+    : "The audit found no look-ahead. This does not prove that there is none.";
+  const limits = ` No earlier day's ${missing.join(" or ")} was compared, so the audit cannot see restated history.`;
   return {
     schema: AUDIT_SCHEMA_NAME,
     id: request.id,
     operation,
     verdict: isFound ? "found" : "clean",
-    sentence: verdictSentence(isFound, inputs),
-    blind_spots: blindSpots(inputs),
-    checks: Object.fromEntries(outcomes.map(checkOf)),
-    findings: findings.slice(0, LISTED_FINDINGS).map(listedFinding),
-    finding_counts: countsOf(findings),
+    sentence: missing.length === 0 ? sentence : sentence + limits,
+    blind_spots: [...missing.map((name) => `Without an earlier day's ${name}: ${WITHOUT[name]}`), ...ALWAYS],
+    checks: Object.fromEntries(
+      outcomes.map(({ name, cost, result: { status, reason, tests, facts } }) => [
+        name,
+        { status, ...(reason === undefined ? {} : { reason }), cost, tests, facts },
+      ]),
+    ),
+    findings: findings.slice(0, LISTED_FINDINGS).map((found, i) => ({ number: i + 1, ...found })),
+    finding_counts: Object.fromEntries(
+      [...Map.groupBy(findings, ({ code }) => code)].map(([code, { length }]) => [code, length]),
+    ),
     accepted: [...accepted].sort(),
     inputs: { ...digests, config_sha256: createHash("sha256").update(request.config).digest("hex") },
     versions: { mucast: MUCAST_VERSION, node: process.versions.node },
     ...(kernelLevel === undefined ? {} : { kernel_level: kernelLevel }),
   };
-}
-
-/** Findings of one severity keep the order of the checks. */
-function bySeverity(a: Finding, b: Finding): number {
-  return SEVERITIES.indexOf(a.severity) - SEVERITIES.indexOf(b.severity);
-}
-
-function checkOf({ name, cost, result }: CheckOutcome) {
-  const { status, reason, tests, facts } = result;
-  return [name, { status, ...(reason === undefined ? {} : { reason }), cost, tests, facts }] as const;
-}
-
-function listedFinding(found: Finding, index: number): AuditBlob["findings"][number] {
-  const { check, code, severity, feature, ticker, message, evidence, advice } = found;
-  return {
-    number: index + 1,
-    check,
-    code,
-    severity,
-    ...(feature === undefined ? {} : { feature }),
-    ...(ticker === undefined ? {} : { ticker }),
-    message,
-    evidence,
-    advice,
-  };
-}
-
-function countsOf(findings: readonly Finding[]): Record<string, number> {
-  const counts = new Map<string, number>();
-  for (const { code } of findings) counts.set(code, (counts.get(code) ?? 0) + 1);
-  return Object.fromEntries(counts);
 }
 
 /** What no audit of two blobs can see, whatever it compares. */
@@ -91,32 +76,10 @@ const ALWAYS: readonly string[] = [
   "Volatilities and other features without a direction that are dated early on only some dates, and any feature of a single ticker that is dated early on only some dates.",
 ];
 
-/** What an earlier day's feature blob would show. */
-const WITHOUT_FEATURES =
-  "Without an earlier day's feature blob: values that were restated or filled in later, whole-sample scaling that leaves no exact trace, and figures dated before their publication, unless they correlate with returns more than honest features do.";
-
-/** What an earlier day's data-extraction blob would show. */
-const WITHOUT_PRICES =
-  "Without an earlier day's data-extraction blob: prices that were rewritten later, and tickers that were removed with their history.";
-
-/** What this audit cannot see; what an earlier blob would show comes first. */
-function blindSpots({ previous }: Pick<AuditInputs, "previous">): string[] {
-  return [
-    ...(previous?.featureUrl === undefined ? [WITHOUT_FEATURES] : []),
-    ...(previous?.dataExtractorUrl === undefined ? [WITHOUT_PRICES] : []),
-    ...ALWAYS,
-  ];
-}
-
-/** The verdict as a sentence, with its limits. */
-function verdictSentence(isFound: boolean, { previous }: Pick<AuditInputs, "previous">): string {
-  const found = isFound
-    ? "The audit found signs of look-ahead or of a rewritten history."
-    : "The audit found no look-ahead. This does not prove that there is none.";
-  const blobs = [
-    ...(previous?.featureUrl === undefined ? ["feature blob"] : []),
-    ...(previous?.dataExtractorUrl === undefined ? ["data-extraction blob"] : []),
-  ];
-  if (blobs.length === 0) return found;
-  return `${found} No earlier day's ${blobs.join(" or ")} was compared, so the audit cannot see restated history.`;
-}
+/** What an earlier day's blob would show. */
+const WITHOUT = {
+  "feature blob":
+    "values that were restated or filled in later, whole-sample scaling that leaves no exact trace, and figures dated before their publication, unless they correlate with returns more than honest features do.",
+  "data-extraction blob":
+    "prices that were rewritten later, and tickers that were removed with their history.",
+};

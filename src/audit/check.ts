@@ -1,8 +1,37 @@
+import { parseDlSettings } from "../contract/config/dl-settings.ts";
+import type { Operation } from "../contract/config/job-operations.ts";
+import { parseMlSettings } from "../contract/config/ml-settings.ts";
 import type { AuditCheckName } from "../contract/config/payload-schemas.ts";
-import type { AuditFacts, Severity } from "../contract/output/audit-blob.ts";
-import type { JobContext } from "../jobs/shared/job.ts";
-import type { AuditedBlobs, AuditInputs } from "./audit-inputs.ts";
+import type { AuditBlob } from "../contract/output/audit-blob.ts";
+import type { JobContext, JobRequest } from "../jobs/shared/job.ts";
+import type { AuditedBlobs } from "./audited-blobs.ts";
 import type { AuditedJob } from "./job/audited-job.ts";
+
+/** What an audit looks at, and how hard. */
+export interface AuditInputs {
+  readonly request: JobRequest;
+  /** The job that the config is for. */
+  readonly operation: Operation;
+  /** An earlier day's blobs; both, one or none. */
+  readonly previous?: Partial<Record<"featureUrl" | "dataExtractorUrl", string | undefined>>;
+  /** Features whose implausible skill a person has acknowledged. */
+  readonly accepted: ReadonlySet<string>;
+  /** How many dates the blobs are cut after, one after the other. */
+  readonly truncations: number;
+  /** Ridge, or a network of 2 epochs, in place of the config's own model. */
+  readonly quick: boolean;
+  /** Whether the kernels of its jobs are pinned. */
+  readonly portable?: boolean | undefined;
+  /** How often the labels are permuted. */
+  readonly permutations: number;
+}
+
+/** The settings of the audited job that an audit needs. @throws MucastError like the job. */
+export function jobSettings({ request: { config }, operation }: AuditInputs) {
+  if (operation === "run_ml_job") return { delay: parseMlSettings(config).settings.delay, status: true };
+  const { delay, status } = parseDlSettings(config).settings;
+  return { delay, status };
+}
 
 export interface AuditCheck {
   readonly name: AuditCheckName;
@@ -27,29 +56,13 @@ export interface AuditContext extends JobContext {
   readonly onStep?: ((done: number, total: number) => void) | undefined;
 }
 
-export interface CheckResult {
-  /** `found` if there is a finding above a note. */
-  readonly status: "clean" | "found" | "not_run";
-  /** Why the check was not run. */
-  readonly reason?: string;
-  /** The number of comparisons or statistical tests. */
-  readonly tests: number;
+/** The result of a check; `found` if there is a finding above a note. Its facts are bounded for any blobs. */
+export type CheckResult = Omit<NonNullable<AuditBlob["checks"]["truncation"]>, "cost"> & {
   readonly findings: readonly Finding[];
-  /** The check's own figures, bounded for any blobs. */
-  readonly facts: AuditFacts;
-}
+};
 
-export interface Finding {
-  readonly check: AuditCheckName;
-  readonly code: string;
-  readonly severity: Severity;
-  readonly feature?: string | undefined;
-  readonly ticker?: string | undefined;
-  readonly message: string;
-  /** Small: the figures behind the message. */
-  readonly evidence: AuditFacts;
-  readonly advice: string;
-}
+/** A finding, with the few figures behind the message as its evidence. */
+export type Finding = Readonly<Omit<AuditBlob["findings"][number], "number">>;
 
 export function ranCheck(result: Pick<CheckResult, "tests" | "findings" | "facts">): CheckResult {
   const isFound = result.findings.some(({ severity }) => severity !== "note");

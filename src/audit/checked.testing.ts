@@ -1,8 +1,7 @@
 /** Runs one check as an audit does, and keeps the check's own result. */
 import type { AuditBlob } from "../contract/output/audit-blob.ts";
 import type { JobContext } from "../jobs/shared/job.ts";
-import type { AuditInputs } from "./audit-inputs.ts";
-import type { AuditCheck, CheckResult } from "./check.ts";
+import type { AuditCheck, AuditInputs, CheckResult } from "./check.ts";
 import { type AuditParts, runAudit } from "./run-audit.ts";
 
 export interface Checked extends CheckResult {

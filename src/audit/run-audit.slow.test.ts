@@ -1,5 +1,4 @@
 import assert from "node:assert/strict";
-import { execFileSync } from "node:child_process";
 import { createHash } from "node:crypto";
 import { appendFileSync, readFileSync, rmSync } from "node:fs";
 import { after, describe, test } from "node:test";
@@ -81,26 +80,5 @@ describe("an audit", { timeout: 600_000 }, () => {
       code: "blob_unavailable",
       message: /changed while it was audited; run again/,
     });
-  });
-
-  test("refuses a pipe without waiting for its writer", { timeout: 600_000 }, async () => {
-    const { features, run } = await marketAudit();
-    rmSync(features);
-    execFileSync("mkfifo", [features]);
-    await assert.rejects(run([foresight]), { code: "invalid_request", message: /is a pipe.*to a file/ });
-  });
-
-  test("gives no verdict if the prices change before the job on the whole blobs reads them", async () => {
-    const { prices, run } = await marketAudit(weekdays(260)[150]);
-    let runs = 0;
-    const changing: Jobs = {
-      ...JOBS,
-      run_ml_job: (request, context) => {
-        if (runs++ === 0) appendFileSync(prices, "\n");
-        return JOBS.run_ml_job(request, context);
-      },
-    };
-    await assert.rejects(run([truncation], changing), { code: "blob_unavailable" });
-    assert.equal(runs, 1);
   });
 });

@@ -1,8 +1,6 @@
 import { type Command, InvalidArgumentError, Option } from "commander";
 import type { z } from "zod";
-import { auditInputs } from "../audit/audit-job.ts";
-import { CHECKS } from "../audit/checks.ts";
-import { runAudit } from "../audit/run-audit.ts";
+import { auditInputs, CHECKS, runAudit } from "../audit/run-audit.ts";
 import { blobPolicy } from "../blob/policy.ts";
 import { JOB_OPERATIONS } from "../contract/config/job-operations.ts";
 import { findJob } from "../contract/config/payload.ts";

@@ -1,4 +1,4 @@
-import { runAuditJob } from "../audit/audit-job.ts";
+import { runAuditJob } from "../audit/run-audit.ts";
 import type { SubmittedOperation } from "../contract/config/job-operations.ts";
 import { OPTION_SCHEMAS, type PayloadOptions, requestedWindow } from "../contract/config/payload-schemas.ts";
 import { faultsOf, invalidRequest } from "../contract/errors/faults.ts";

@@ -1,14 +1,11 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { seededRandom } from "../../../test/twins/random.ts";
-import { laterCopy } from "./equal-values.ts";
-import { missingnessTest, unpricedRows, unpricedValues, usualShare } from "./missing-values.ts";
-import { addValues, hasManyValues, isStandard, isStandardAtEndOnly, noSums } from "./standardised.ts";
-import { featureColumn, tickerHistory } from "./ticker-history.ts";
+import { countFilled, findScaled, laterCopy, usualShare } from "./exact-signs.ts";
+import { featureOf, tickerHistory } from "./feature-history.ts";
 
 const N = 400;
 const DAYS = Int32Array.from({ length: N }, (_, i) => 18_000 + i);
-const WINDOW = { start: DAYS[0]!, end: DAYS[N - 1]! };
 
 function walk(seed: number): Float64Array {
   const random = seededRandom(seed);
@@ -16,171 +13,91 @@ function walk(seed: number): Float64Array {
   return Float64Array.from(DAYS, () => (price *= Math.exp(0.02 * random.normal())));
 }
 
+type Values = (i: number) => number | undefined;
+
 /** A ticker with one feature. */
-function historyOf(prices: Float64Array, feature: (i: number) => number | undefined, delay = 0) {
+function ticker(prices: Float64Array, feature: Values, delay = 0) {
   const values = Float64Array.from(DAYS, (_, i) => feature(i) ?? Number.NaN);
-  return tickerHistory(
+  const history = tickerHistory(
     { ticker: "S", days: DAYS, prices },
     { ticker: "S", days: DAYS, columns: ["x"], values },
-    { ...WINDOW, delay },
+    { start: DAYS[0]!, end: DAYS[N - 1]!, delay },
   );
+  return [history, featureOf(history, 0)] as const;
 }
 
-function copyOf(prices: Float64Array, feature: (i: number) => number | undefined, delay = 0) {
-  const history = historyOf(prices, feature, delay);
-  const copy = laterCopy(history, featureColumn(history, 0));
-  return copy && [copy.of, copy.lag];
+function copyOf(prices: Float64Array, feature: Values, delay = 0) {
+  const copy = laterCopy(...ticker(prices, feature, delay));
+  return copy && `${copy.of} ${copy.lag}`;
 }
 
-test("a later price or return is found, scaled, shifted, and over several days", () => {
-  const p = walk(1);
-  const log = (i: number, h: number) => Math.log(p[i + h]! / p[i]!);
-  assert.deepEqual(
-    copyOf(p, (i) => p[i + 1]),
-    ["price", 1],
-  );
-  assert.deepEqual(
-    copyOf(p, (i) => -3 * p[i + 63]! + 7),
-    ["price", 63],
-  );
-  assert.deepEqual(
-    copyOf(p, (i) => 100 * log(i, 1)),
-    ["return", 1],
-  );
-  assert.deepEqual(
-    copyOf(p, (i) => log(i + 4, 1)),
-    ["return", 5],
-  );
-  assert.deepEqual(
-    copyOf(p, (i) => p[i + 3]! / p[i + 2]! - 1),
-    ["simple_return", 3],
-  );
-  assert.deepEqual(
-    copyOf(p, (i) => log(i, 20)),
-    ["return_over_days", 20],
-  );
-  assert.deepEqual(
-    copyOf(p, (i) => p[i + 10]! / p[i]!),
-    ["simple_return_over_days", 10],
-  );
-});
+const p = walk(1);
+const log = (i: number, h: number) => Math.log(p[i + h]! / p[i]!);
+const periodic = Float64Array.from(DAYS, (_, i) => 100 + 5 * Math.sin((2 * Math.PI * i) / 20));
+const straight = Float64Array.from(DAYS, (_, i) => 100 + i);
+
+const COPIES: readonly (readonly [
+  what: string,
+  feature: Values,
+  copy?: string | undefined,
+  prices?: Float64Array,
+])[] = [
+  ["the next price", (i) => p[i + 1], "price 1"],
+  ["a later price, scaled and shifted", (i) => -3 * p[i + 63]! + 7, "price 63"],
+  ["the next return", (i) => 100 * log(i, 1), "return 1"],
+  ["a later return", (i) => log(i + 4, 1), "return 5"],
+  ["a later simple return", (i) => p[i + 3]! / p[i + 2]! - 1, "simple_return 3"],
+  ["the return over the next 20 dates", (i) => log(i, 20), "return_over_days 20"],
+  ["the simple return over the next 10", (i) => p[i + 10]! / p[i]!, "simple_return_over_days 10"],
+  ["the price", (i) => p[i]],
+  ["an earlier price", (i) => p[i - 5]],
+  ["the last return", (i) => log(i - 1, 1)],
+  ["a constant", () => 1],
+  ["the weekday", (i) => i % 5],
+  ["the next price but for the eighth digit", (i) => p[i + 1]! * (1 + (i === 200 ? 1e-8 : 0))],
+  ["an earlier price that repeats", (i) => periodic[i - 7], undefined, periodic],
+  ["a price that rises by the same amount each day", (i) => straight[i], undefined, straight],
+];
+
+for (const [what, feature, copy, prices = p] of COPIES)
+  test(`${what} is ${copy === undefined ? "no copy" : "a copy"} of a later value`, () =>
+    assert.equal(copyOf(prices, feature), copy));
 
 test("with a delay, prices up to the trade are known, and that of the label date is not", () => {
-  const p = walk(1);
   assert.equal(
     copyOf(p, (i) => p[i + 2], 2),
     undefined,
   );
-  assert.deepEqual(
+  assert.equal(
     copyOf(p, (i) => p[i + 3], 2),
-    ["price", 3],
-  );
-  assert.deepEqual(
-    copyOf(p, (i) => Math.log(p[i + 3]! / p[i + 2]!), 2),
-    ["return", 3],
-  );
-});
-
-test("a value known at the date is not a copy, nor is one that differs in the eighth digit", () => {
-  const p = walk(2);
-  assert.equal(
-    copyOf(p, (i) => p[i]),
-    undefined,
+    "price 3",
   );
   assert.equal(
-    copyOf(p, (i) => p[i - 5]),
-    undefined,
+    copyOf(p, (i) => log(i + 2, 1), 2),
+    "return 3",
   );
-  assert.equal(
-    copyOf(p, (i) => Math.log(p[i]! / p[i - 1]!)),
-    undefined,
-  );
-  assert.equal(
-    copyOf(p, () => 1),
-    undefined,
-  );
-  assert.equal(
-    copyOf(p, (i) => i % 5),
-    undefined,
-  );
-  assert.equal(
-    copyOf(p, (i) => p[i + 1]! * (1 + (i === 200 ? 1e-8 : 0))),
-    undefined,
-  );
-});
-
-test("repeated prices do not make a copy of a known price look like a copy of a later one", () => {
-  const periodic = Float64Array.from(DAYS, (_, i) => 100 + 5 * Math.sin((2 * Math.PI * i) / 20));
-  assert.equal(
-    copyOf(periodic, (i) => periodic[i]),
-    undefined,
-  );
-  assert.equal(
-    copyOf(periodic, (i) => periodic[i - 7]),
-    undefined,
-  );
-  const straight = Float64Array.from(DAYS, (_, i) => 100 + i);
-  assert.equal(
-    copyOf(straight, (i) => straight[i]),
-    undefined,
-  );
-});
-
-test("the effect of missing values is the share of pairs won minus the share lost", () => {
-  const random = seededRandom(3);
-  const history = historyOf(walk(3), (i) => (i < 10 || random.uniform() < 0.2 ? Number.NaN : i));
-  const column = featureColumn(history, 0);
-  const found = missingnessTest(history, column)!;
-  const first = column.x.findIndex(Number.isFinite);
-  const last = column.x.findLastIndex(Number.isFinite);
-  const rows = [...history.y.keys()].filter((i) => i >= first && i <= last && Number.isFinite(history.y[i]!));
-  const gone = rows.filter((i) => Number.isNaN(column.x[i]!));
-  const there = rows.filter((i) => !Number.isNaN(column.x[i]!));
-  const won = gone.flatMap((i) => there.map((j) => Math.sign(history.y[i]! - history.y[j]!)));
-  const effect = won.reduce((sum, one) => sum + one, 0) / won.length;
-  assert.equal(found.missing, gone.length);
-  assert.equal(found.n, rows.length);
-  assert.ok(Math.abs(found.effect - effect) < 1e-12, `${found.effect} is not ${effect}`);
-});
-
-test("rows that wait for a window are not missing", () => {
-  const history = historyOf(walk(4), (i) => (i < 200 ? Number.NaN : i));
-  assert.equal(missingnessTest(history, featureColumn(history, 0)), undefined);
 });
 
 test("values without a price are classified: carried forward, filled from later ones, on a line, independent", () => {
   const prices = walk(5);
   for (const day of [50, 51, 52, 100, 150]) prices[day] = Number.NaN;
-  const x = (fill: (i: number) => number) => (i: number) => (Number.isNaN(prices[i]!) ? fill(i) : i * i);
-  const count = (fill: (i: number) => number) => {
-    const history = historyOf(prices, x(fill));
-    return unpricedValues(history, 0, unpricedRows(history, WINDOW));
-  };
   const [before, after] = [(i: number) => (i < 60 ? 49 : i - 1), (i: number) => (i < 60 ? 53 : i + 1)];
   const line = (i: number) =>
     before(i) ** 2 + ((i - before(i)) / (after(i) - before(i))) * (after(i) ** 2 - before(i) ** 2);
-  assert.deepEqual(
-    count((i) => before(i) ** 2),
-    { values: 5, fromLater: 0, fromEarlier: 5 },
-  );
-  assert.deepEqual(
-    count((i) => after(i) ** 2),
-    { values: 5, fromLater: 5, fromEarlier: 0 },
-  );
-  assert.deepEqual(count(line), { values: 5, fromLater: 5, fromEarlier: 0 });
-  assert.deepEqual(
-    count((i) => Math.sin(i)),
-    { values: 5, fromLater: 0, fromEarlier: 0 },
-  );
-  assert.deepEqual(
-    count(() => Number.NaN),
-    { values: 0, fromLater: 0, fromEarlier: 0 },
-  );
+  for (const [fill, values, fromLater, fromEarlier] of [
+    [(i: number) => before(i) ** 2, 5, 0, 5],
+    [(i: number) => after(i) ** 2, 5, 5, 0],
+    [line, 5, 5, 0],
+    [Math.sin, 5, 0, 0],
+    [() => Number.NaN, 0, 0, 0],
+  ] as const) {
+    const [history, feature] = ticker(prices, (i) => (Number.isNaN(prices[i]!) ? fill(i) : i * i));
+    assert.deepEqual(countFilled(history, feature, history.unpricedRows), { values, fromLater, fromEarlier });
+  }
 });
 
 test("weekdays, steps and few ranks are on a line without being filled; freely moving values are not", () => {
-  const prices = walk(5);
-  const share = (value: (i: number) => number) => usualShare(historyOf(prices, value), 0);
+  const share = (value: Values) => usualShare(...ticker(p, value));
   assert.ok(share((i) => i % 5) > 0.5);
   assert.ok(share((i) => Math.floor(i / 20)) > 0.5);
   assert.ok(share((i) => Math.round(Math.sin(i * i))) > 0.1);
@@ -190,24 +107,26 @@ test("weekdays, steps and few ranks are on a line without being filled; freely m
   );
 });
 
-test("scores over the whole sample are standardised only at its end; scores over each part are not reported", () => {
+test("scores and ends of the whole sample are found; those of each part, signs and oscillators are not", () => {
   const random = seededRandom(6);
-  const raw = Float64Array.from(DAYS, () => 3 + 2 * random.normal());
-  const sums = (values: Float64Array) => {
-    const whole = noSums();
-    addValues(whole, values);
-    return whole;
-  };
+  const raw = Float64Array.from(DAYS, (_, i) => 3 + i / N + 2 * random.normal());
+  const isFound = (values: Float64Array) => findScaled({ name: "x", all: values, x: values, dx: values });
+  const sum = (values: Float64Array) => values.reduce((total, value) => total + value, 0);
+  const mean = sum(raw) / N;
   for (const ddof of [0, 1]) {
-    const { n, sum, squares } = sums(raw);
-    const deviation = Math.sqrt((squares - (sum * sum) / n) / (n - ddof));
-    const scores = raw.map((value) => Math.round(1e7 * ((value - sum / n) / deviation)) / 1e7);
-    assert.ok(isStandardAtEndOnly(sums(scores), sums(scores.subarray(0, N / 2))));
-    assert.ok(!isStandard(sums(scores.subarray(0, N - 1))));
-    assert.ok(hasManyValues(scores));
+    const deviation = Math.sqrt(sum(raw.map((value) => (value - mean) ** 2)) / (N - ddof));
+    const scores = raw.map((value) => Math.round(1e7 * ((value - mean) / deviation)) / 1e7);
+    assert.equal(
+      isFound(scores)?.text,
+      "has mean 0 and standard deviation 1 over all its 400 values, but not over the earlier ones alone",
+    );
+    assert.equal(isFound(scores.subarray(0, N - 1)), undefined);
   }
-  assert.ok(!isStandard(sums(raw)));
-  const signs = Float64Array.from(DAYS, (_, i) => (i % 2 === 0 ? 1 : -1));
-  assert.ok(!isStandardAtEndOnly(sums(signs), sums(signs.subarray(0, N / 2))));
-  assert.ok(!hasManyValues(signs));
+  assert.equal(isFound(raw), undefined);
+  assert.equal(isFound(Float64Array.from(DAYS, (_, i) => (i % 2 === 0 ? 1 : -1))), undefined);
+  const scaled = Float64Array.from(DAYS, (_, i) => (i === N - 1 ? N : (37 * i) % N) / N);
+  assert.match(isFound(scaled)!.text, /^reaches each end of its scale once/);
+  const early = scaled.map((value, i) => (i === 9 ? 1 : i === N - 1 ? 0.5 : value));
+  assert.equal(isFound(early), undefined);
+  assert.equal(isFound(scaled.map((value) => Math.min(1, 2 * value))), undefined);
 });

@@ -1,31 +1,16 @@
 import { counted } from "../../contract/errors/wording.ts";
 import type { Report } from "../../contract/output/job-events.ts";
-import { type Inputs, openInputs } from "../../jobs/shared/read-inputs.ts";
-import type { ResolvedWindow } from "../../panel/window.ts";
-import { delayOf } from "../audit-inputs.ts";
-import { type AuditCheck, type AuditContext, type CheckResult, type Finding, ranCheck } from "../check.ts";
+import { openInputs } from "../../jobs/shared/read-inputs.ts";
+import { type AuditCheck, type CheckResult, type Finding, jobSettings, ranCheck } from "../check.ts";
 import { finding } from "../findings.ts";
-import { laterCopy } from "./equal-values.ts";
-import { foresightFindings } from "./foresight-findings.ts";
-import {
-  missingnessTest,
-  type UnpricedValues,
-  unpricedRows,
-  unpricedValues,
-  usualShare,
-} from "./missing-values.ts";
-import { pooledSuspects } from "./pooled/pooled-suspects.ts";
-import { LabelRanks, returnCorrelations } from "./return-correlations.ts";
-import { TickerSurprises } from "./return-surprises.ts";
-import { addValues, hasManyValues, isScaledByEnds, isStandardAtEndOnly, noSums } from "./standardised.ts";
-import { Suspects } from "./suspects.ts";
-import {
-  columnValues,
-  type FeatureColumn,
-  featureColumn,
-  type TickerHistory,
-  tickerHistory,
-} from "./ticker-history.ts";
+import { findCopy, findFilled, findScaled } from "./exact-signs.ts";
+import { featureOf, type TickerHistory, tickerHistory } from "./feature-history.ts";
+import { foresightFindings, type Measured, type Suspect } from "./foresight-findings.ts";
+import { surprisesOf } from "./last-returns.ts";
+import { PooledSums } from "./pooled-sums.ts";
+import { pooledSuspects, pooledTests } from "./pooled-tests.ts";
+import { neededDeviations } from "./rank-correlation.ts";
+import { measureGaps, measureReturns } from "./return-signs.ts";
 
 /** Looks for features that know their label, ticker by ticker, in one reading of the feature blob. */
 export const foresight: AuditCheck = {
@@ -35,139 +20,97 @@ export const foresight: AuditCheck = {
     const { request, accepted } = audit;
     // Progress is counted in tickers; bytes read would not show it.
     const report: Report = (event) => event.kind !== "progress" && context.report(event);
-    const inputs = await openInputs(request, { ...context, report }, context.workFolder, delayOf(audit));
+    const { delay } = jobSettings(audit);
+    const inputs = await openInputs(request, { ...context, report }, context.workFolder, delay);
     try {
-      const result = await examineInputs(inputs, accepted, context);
+      const examined = new ExaminedFeatures();
+      for await (const { prices, features } of inputs.pairs()) {
+        examined.add(tickerHistory(prices, features, inputs.window));
+        context.onStep?.(examined.tickers, inputs.priceTickers);
+      }
       const { feature, dataExtractor } = inputs.digests();
       context.blobs.note(request.featureUrl, feature);
       context.blobs.note(request.dataExtractorUrl, dataExtractor);
-      return result;
+      return examined.result(accepted);
     } finally {
       await inputs.close();
     }
   },
 };
 
-async function examineInputs(
-  inputs: Inputs,
-  accepted: ReadonlySet<string>,
-  { onStep }: AuditContext,
-): Promise<CheckResult> {
-  const suspects = new Suspects();
-  let [tickers, features] = [0, 0];
-  const unpriced = { tickers: 0, features: 0, values: 0 };
-  for await (const pair of inputs.pairs()) {
-    const history = tickerHistory(pair.prices, pair.features, inputs.window);
-    const examined = examineTicker(history, inputs.window, suspects);
-    features += history.features.columns.length;
-    if (examined.unpricedValues > 0) unpriced.tickers++;
-    unpriced.features += examined.unpricedFeatures;
-    unpriced.values += examined.unpricedValues;
-    onStep?.(++tickers, inputs.priceTickers);
-  }
-  const pooled = suspects.pooled.tests();
-  const pooledTests = [...pooled.values()].reduce((sum, { length }) => sum + length, 0);
-  return ranCheck({
-    tests: suspects.tests + pooledTests,
-    findings: [
-      ...foresightFindings(suspects.standing(), pooledSuspects(pooled), suspects.needed, accepted),
-      ...unpricedNote(unpriced),
-    ],
-    facts: {
-      tickers,
-      ticker_features: features,
-      needed_deviations: suspects.needed,
-      suspects_not_told: suspects.dropped,
-      pooled_tests: pooledTests,
-      features_not_pooled: suspects.pooled.skipped,
-    },
-  });
-}
+/** The maximum number of suspected pairs of ticker and feature that are kept; the rest are only counted. About 10 MB. */
+const MAX_KEPT = 20_000;
 
-/** One note for all features together: such rows are useless but harmless. */
-function unpricedNote(unpriced: Readonly<Record<"tickers" | "features" | "values", number>>): Finding[] {
-  if (unpriced.values === 0) return [];
-  const on = `${counted(unpriced.features, "feature")} of ${counted(unpriced.tickers, "ticker")}`;
-  const message = `${on} have ${counted(unpriced.values, "value")} on dates without a price.`;
-  return [finding("value_without_price", { message, evidence: { ...unpriced } })];
-}
+/** Collects suspicions and sums ticker by ticker. */
+export class ExaminedFeatures {
+  tickers = 0;
+  /** Of single tickers. */
+  tests = 0;
+  #features = 0;
+  #dropped = 0;
+  readonly #unpriced = { tickers: 0, features: 0, values: 0 };
+  readonly #kept: (Pick<Suspect, "ticker" | "feature"> & Pick<Measured, "judge">)[] = [];
+  readonly #pooled = new PooledSums();
 
-/** Fewer filled values may be chance. */
-const MIN_FILLED = 3;
-/** If more of a column's other values look filled, as for a weekday, this sign cannot judge it. */
-const MAX_USUAL = 0.05;
-
-/** What one ticker adds to the facts of the check. */
-interface ExaminedTicker {
-  /** The number of features with a value on a date without a price, and the number of such values. */
-  readonly unpricedFeatures: number;
-  readonly unpricedValues: number;
-}
-
-/** Runs all tests on every feature of one ticker, and adds suspicions to `suspects`. Yields 1 after each feature. */
-export function examineTicker(
-  history: TickerHistory,
-  window: Pick<ResolvedWindow, "start" | "end">,
-  suspects: Suspects,
-): ExaminedTicker {
-  const labels = new LabelRanks(history);
-  const surprises = new TickerSurprises(history);
-  const unpriced = unpricedRows(history, window);
-  let [features, values] = [0, 0];
-  for (const column of history.features.columns.keys()) {
-    const feature = featureColumn(history, column);
-    examineReturns(history, feature, labels, suspects);
-    suspects.pooled.add(feature, surprises);
-    examineStandardising(history, column, suspects);
-    const found = unpricedValues(history, column, unpriced);
-    if (found.values > 0) features++;
-    values += found.values;
-    if (isFilledFromLater(found) && usualShare(history, column) <= MAX_USUAL) {
-      const { ticker } = history;
-      suspects.add({ ticker, feature: feature.name, code: "filled_from_later", unpriced: found });
+  /** Makes all tests of every feature of one ticker. */
+  add(history: TickerHistory): void {
+    const surprises = surprisesOf(history);
+    let isUnpriced = false;
+    for (const column of history.features.columns.keys()) {
+      const feature = featureOf(history, column);
+      const [returns, gaps] = [measureReturns(history, feature), measureGaps(history, feature)];
+      this.tests += returns.tests + (gaps?.tests ?? 0);
+      const filled = findFilled(history, feature);
+      const exact = [findCopy(history, feature), findScaled(feature), filled.suspicion];
+      const needed = neededDeviations(this.tests);
+      for (const judge of [returns.judge, gaps?.judge, ...exact.map((one) => () => one)]) {
+        // More tests need more deviations, so what falls short already is not kept.
+        if (judge?.(needed) === undefined) continue;
+        if (this.#kept.length === MAX_KEPT) this.#dropped++;
+        else this.#kept.push({ ticker: history.ticker, feature: feature.name, judge });
+      }
+      this.#pooled.add(feature, surprises);
+      this.#unpriced.values += filled.values;
+      if (filled.values > 0) this.#unpriced.features++;
+      isUnpriced ||= filled.values > 0;
     }
+    this.tickers++;
+    this.#features += history.features.columns.length;
+    if (isUnpriced) this.#unpriced.tickers++;
   }
-  return { unpricedFeatures: features, unpricedValues: values };
-}
 
-function isFilledFromLater({ values, fromLater, fromEarlier }: UnpricedValues): boolean {
-  return fromLater >= MIN_FILLED && 2 * fromLater > values - fromEarlier;
-}
-
-function examineReturns(
-  history: TickerHistory,
-  feature: FeatureColumn,
-  labels: LabelRanks,
-  suspects: Suspects,
-): void {
-  const { ticker } = history;
-  const correlations = returnCorrelations(history, feature, labels);
-  const missingness = missingnessTest(history, feature);
-  suspects.countTests(correlations.tests + (missingness === undefined ? 0 : 1));
-  suspects.addCorrelations(ticker, feature.name, correlations);
-  suspects.addMissingness(ticker, feature.name, missingness);
-  const copy = laterCopy(history, feature);
-  if (copy !== undefined) suspects.add({ ticker, feature: feature.name, code: "equals_later_value", copy });
-}
-
-/** Over all values of the column, and over those of its rows in the window. */
-function examineStandardising(history: TickerHistory, column: number, suspects: Suspects): void {
-  const name = history.features.columns[column]!;
-  for (const values of [columnValues(history, column), featureColumn(history, column).x]) {
-    const whole = noSums();
-    addValues(whole, values);
-    const firstHalf = noSums();
-    addValues(firstHalf, values, 0, Math.floor(values.length / 2));
-    const isStandard = isStandardAtEndOnly(whole, firstHalf);
-    if (!(isStandard || isScaledByEnds(values)) || !hasManyValues(values)) continue;
-    const scaled = isStandard ? "has mean 0 and standard deviation 1" : "reaches each end of its scale once";
-    suspects.add({
-      ticker: history.ticker,
-      feature: name,
-      code: "whole_sample_standardised",
-      n: whole.n,
-      scaled,
+  /** @param accepted features whose skill is known to be honest. */
+  findings(accepted: ReadonlySet<string>, pooled = pooledTests(this.#pooled)): Finding[] {
+    const needed = neededDeviations(this.tests);
+    const suspects = this.#kept.flatMap(({ judge, ...place }): Suspect[] => {
+      const suspicion = judge(needed);
+      return suspicion === undefined ? [] : [{ ...place, ...suspicion }];
     });
-    return;
+    return foresightFindings(suspects, pooledSuspects(pooled), needed, accepted);
+  }
+
+  result(accepted: ReadonlySet<string>): CheckResult {
+    const pooled = pooledTests(this.#pooled);
+    const tests = [...pooled.values()].reduce((sum, { length }) => sum + length, 0);
+    return ranCheck({
+      tests: this.tests + tests,
+      findings: [...this.findings(accepted, pooled), ...this.#unpricedNote()],
+      facts: {
+        tickers: this.tickers,
+        ticker_features: this.#features,
+        needed_deviations: neededDeviations(this.tests),
+        suspects_not_told: this.#dropped,
+        pooled_tests: tests,
+        features_not_pooled: this.#pooled.skipped,
+      },
+    });
+  }
+
+  /** One note for all features together: such rows are useless but harmless. */
+  #unpricedNote(): Finding[] {
+    const { tickers, features, values } = this.#unpriced;
+    if (values === 0) return [];
+    const message = `${counted(features, "feature")} of ${counted(tickers, "ticker")} have ${counted(values, "value")} on dates without a price.`;
+    return [finding("value_without_price", { message, evidence: this.#unpriced })];
   }
 }

@@ -101,9 +101,6 @@ test("without a cut, or with none before the last date, the audit chooses one th
     assert.deepEqual({ ...plan, cutAfter: undefined }, { ...chosen, cutAfter: undefined });
     assert.equal(plan.cutAfter.length, 2);
   }
-});
-
-test("too few dates give no plan", () => {
   for (const n of [0, 1, 2]) assert.equal(planCuts(DATES.subarray(0, n), undefined, 5), undefined);
 });
 

@@ -29,14 +29,3 @@ export async function outputMember<N extends keyof OutputBlob>(
   const output = await readMembers<Partial<OutputBlob>>(fileSource(path), { [name]: true }, signal);
   return output[name];
 }
-
-/** The first date of the block that each late ticker of an output joins, `YYYY-MM-DD`; empty without refits. */
-export async function lateJoins(path: string, signal: AbortSignal): Promise<ReadonlyMap<string, string>> {
-  const wanted = { refits: { by_ticker: () => ({ joins: true }) } };
-  const { refits } = await readMembers<Partial<OutputBlob>>(fileSource(path), wanted, signal);
-  return new Map(
-    Object.entries(refits?.by_ticker ?? {}).flatMap(([ticker, { joins }]) =>
-      joins === undefined ? [] : [[ticker, joins]],
-    ),
-  );
-}

@@ -1,134 +1,154 @@
 import type { TickerSeries } from "../../contract/market/ticker-series.ts";
 import { deviation } from "../../evaluate/statistics.ts";
-import { Change, cellChanges, type HistoryStarts, LATE_DAYS } from "./cell-changes.ts";
-import { commonDays, valuesOn } from "./common-days.ts";
-import { constantFactors, type FactorStep, linearMap } from "./rescaling.ts";
+import { joinRows } from "../../panel/rows.ts";
+import { constantFactors, type FactorStep, isLinear } from "./rescaling.ts";
 
-/** What explains the rewritten values of a column. */
-export type Rewriting =
-  | { readonly kind: "rescaled"; readonly steps: readonly FactorStep[] }
-  | { readonly kind: "standardised"; readonly factor: number; readonly offset: number }
-  | { readonly kind: "rewritten" };
+export const Change = {
+  same: 0,
+  /** Within ROUNDING: computed or printed in another way. */
+  rounded: 1,
+  /** Another number. */
+  rewritten: 2,
+  /** It was missing and is now a number. */
+  filled: 3,
+  /** It was a number and is now missing. */
+  erased: 4,
+  /** Missing on one side only at its start, because the histories start on different days. */
+  warmUp: 5,
+  /** Filled at the end of a history whose last rows had no value in any column: the whole ticker came late. */
+  late: 6,
+} as const;
+export type Change = (typeof Change)[keyof typeof Change];
+
+/**
+ * The share of the larger magnitude, or of the deviation, that does not count as a change: float32 (6e-8) or another order of
+ * summation leaves it. Anything that helps a forecast is far larger.
+ */
+export const ROUNDING = 1e-7;
+
+/** Calendar days at the end of the earlier blob in which a ticker may come late: markets close on different days. */
+export const LATE_DAYS = 10;
 
 /** A column with changed values, on the days that both histories have. */
-export interface ColumnChange {
+export type ColumnChange = NonNullable<ReturnType<typeof compareColumn>> & {
   readonly column: string;
   /** Shape (m). */
   readonly days: Int32Array;
-  /** Shape (m), NaN if missing. */
-  readonly before: Float64Array;
-  readonly after: Float64Array;
-  /** Shape (m), a `Change` for each. */
-  readonly changes: Uint8Array;
-  /** Deviation of the numbers in `before`, ddof 0; NaN if there are none. */
-  readonly deviation: number;
-  /** Absent if no value was rewritten. */
-  readonly rewriting?: Rewriting;
   /** Rows from the first changed one to the last of the previous history, inclusive. */
   readonly reach: number;
-}
-
-export interface TickerComparison {
-  /** Columns that both have. */
-  readonly columns: number;
-  /** Compared values: columns times days that both have. */
-  readonly values: number;
-  readonly changed: readonly ColumnChange[];
-  /** Columns that only one of them has. */
-  readonly removed: readonly string[];
-  readonly added: readonly string[];
-}
+};
 
 /** Compares two histories of one ticker on the days, and in the columns, that both have. */
-export function compareTicker(previous: TickerSeries, current: TickerSeries): TickerComparison {
-  const common = commonDays(previous.days, current.days);
-  const days =
-    previous.days.length === common.length ? previous.days : pick(previous.days, common.previousRows);
-  const beginnings = { previous: previous.days[0] ?? 0, current: current.days[0] ?? 0 };
+export function compareTicker(previous: TickerSeries, current: TickerSeries) {
+  const rows = joinRows(previous.days, current.days);
+  const days = rows.price.map((row) => previous.days[row]!);
+  const starts = { previous: previous.days[0] ?? 0, current: current.days[0] ?? 0 };
   const places = new Map(current.columns.map((name, place) => [name, place]));
   const changed: ColumnChange[] = [];
   const removed: string[] = [];
   for (const [place, column] of previous.columns.entries()) {
     const there = places.get(column);
-    if (there === undefined) removed.push(column);
-    else {
-      const before = valuesOn(columnOf(previous, place), common.previousRows);
-      const after = valuesOn(columnOf(current, there), common.currentRows);
-      const change = compareColumn(before, after, beginnings);
-      if (change === undefined) continue;
-      const first = change.changes.findIndex((kind) => kind !== Change.same);
-      const reach = previous.days.length - common.previousRows[first]!;
-      changed.push({ column, days, before, after, ...change, reach });
+    if (there === undefined) {
+      removed.push(column);
+      continue;
     }
+    places.delete(column);
+    const before = valuesOn(previous, place, rows.price);
+    const change = compareColumn(before, valuesOn(current, there, rows.feature), starts);
+    if (change === undefined) continue;
+    changed.push({ column, days, ...change, reach: previous.days.length - rows.price[change.first]! });
   }
   markLate(changed, previous);
-  const known = new Set(previous.columns);
   const columns = previous.columns.length - removed.length;
-  return {
-    columns,
-    values: columns * common.length,
-    changed,
-    removed,
-    added: current.columns.filter((name) => !known.has(name)),
+  return { columns, values: columns * days.length, changed, removed, added: [...places.keys()] };
+}
+
+function valuesOn({ values, days }: TickerSeries, column: number, rows: Int32Array): Float64Array {
+  const start = column * days.length;
+  const [first, last] = [rows[0] ?? 0, rows.at(-1) ?? -1];
+  // A view in place of a copy: usually, the rows are successive.
+  if (last - first === rows.length - 1) return values.subarray(start + first, start + last + 1);
+  return Float64Array.from(rows, (row) => values[start + row]!);
+}
+
+function isSame(before: number, after: number): boolean {
+  return before === after || (Number.isNaN(before) && Number.isNaN(after));
+}
+
+/**
+ * @param before, after shape (m), NaN if missing.
+ * @param starts the first day of each history: the later one has the warm-up of its rolling windows on other days.
+ * @returns undefined if every value is the same.
+ */
+function compareColumn(
+  before: Float64Array,
+  after: Float64Array,
+  starts: Readonly<Record<"previous" | "current", number>>,
+) {
+  let first = 0;
+  while (first < before.length && isSame(before[first]!, after[first]!)) first++;
+  if (first === before.length) return undefined;
+  const spread = deviation(before.filter((value) => !Number.isNaN(value)));
+  const absolute = Number.isFinite(spread) ? ROUNDING * spread : 0;
+  const changes = Uint8Array.from(before, (a, i): Change => {
+    const b = after[i]!;
+    if (isSame(a, b)) return Change.same;
+    if (Number.isNaN(a)) return Change.filled;
+    if (Number.isNaN(b)) return Change.erased;
+    const relative = ROUNDING * Math.max(Math.abs(a), Math.abs(b));
+    return Math.abs(b - a) <= Math.max(absolute, relative) ? Change.rounded : Change.rewritten;
+  });
+  // A side without any value does not warm up.
+  const markWarmUp = (side: Float64Array, kind: Change) => {
+    const end = side.findIndex((value) => !Number.isNaN(value));
+    for (let i = 0; i < end; i++) if (changes[i] === kind) changes[i] = Change.warmUp;
   };
+  if (starts.previous < starts.current) markWarmUp(after, Change.erased);
+  if (starts.current < starts.previous) markWarmUp(before, Change.filled);
+  const isRewritten = changes.includes(Change.rewritten);
+  const steps = (isRewritten ? constantFactors(before, after) : undefined) ?? [];
+  return {
+    before,
+    after,
+    first,
+    /** Shape (m), a `Change` for each. */
+    changes,
+    /** Of the numbers in `before`, ddof 0; NaN if there are none. */
+    deviation: spread,
+    /** What explains the rewritten values; a rescaled column has `steps`. */
+    rewriting: isRewritten ? rewritingOf(before, after, steps) : undefined,
+    steps,
+  };
+}
+
+function rewritingOf(
+  before: Float64Array,
+  after: Float64Array,
+  steps: readonly FactorStep[],
+): "rescaled" | "standardised" | "rewritten" {
+  if (steps.length > 0) return "rescaled";
+  // Standardising again moves nearly all values. A value that moves by less than a line's reading error lies on every line.
+  let [numbers, moved] = [0, 0];
+  for (let i = 0; i < before.length; i++) {
+    if (Number.isNaN(before[i]!) || Number.isNaN(after[i]!)) continue;
+    numbers++;
+    if (before[i] !== after[i]) moved++;
+  }
+  return 2 * moved > numbers && isLinear(before, after) ? "standardised" : "rewritten";
 }
 
 /** Marks values filled after the last row of `previous` that has any number, near the history's end. */
 function markLate(changed: readonly ColumnChange[], { days, values }: TickerSeries): void {
   if (!changed.some(({ changes }) => changes.includes(Change.filled))) return;
   const n = days.length;
-  let valued = n - 1;
   const isEmpty = (row: number) => {
     for (let at = row; at < values.length; at += n) if (!Number.isNaN(values[at]!)) return false;
     return true;
   };
+  let valued = n - 1;
   while (valued >= 0 && isEmpty(valued)) valued--;
-  const first = Math.max(valued < 0 ? Number.NEGATIVE_INFINITY : days[valued]!, days[n - 1]! - LATE_DAYS);
+  const first = Math.max(days[valued] ?? Number.NEGATIVE_INFINITY, days[n - 1]! - LATE_DAYS);
   for (const change of changed)
-    for (let i = change.days.length - 1; i >= 0 && change.days[i]! > first; i--)
-      if (change.changes[i] === Change.filled) change.changes[i] = Change.late;
-}
-
-/** Compares one column on the days that both have. @returns undefined if every value is the same. */
-export function compareColumn(
-  before: Float64Array,
-  after: Float64Array,
-  beginnings: HistoryStarts,
-): Pick<ColumnChange, "changes" | "deviation" | "rewriting"> | undefined {
-  let spread: number | undefined;
-  const spreadOf = () => (spread ??= deviation(before.filter((value) => !Number.isNaN(value))));
-  const changes = cellChanges(before, after, spreadOf, beginnings);
-  if (changes === undefined) return undefined;
-  const isRewritten = changes.includes(Change.rewritten);
-  return {
-    changes,
-    deviation: spreadOf(),
-    ...(isRewritten ? { rewriting: rewritingOf(before, after) } : {}),
-  };
-}
-
-function rewritingOf(before: Float64Array, after: Float64Array): Rewriting {
-  const steps = constantFactors(before, after);
-  if (steps !== undefined) return { kind: "rescaled", steps };
-  const line = areMostChanged(before, after) ? linearMap(before, after) : undefined;
-  return line === undefined ? { kind: "rewritten" } : { kind: "standardised", ...line };
-}
-
-/** Standardising again moves nearly all values. A value that moves by less than a line's reading error lies on every line. */
-function areMostChanged(before: Float64Array, after: Float64Array): boolean {
-  let [numbers, changed] = [0, 0];
-  for (let i = 0; i < before.length; i++) {
-    if (Number.isNaN(before[i]!) || Number.isNaN(after[i]!)) continue;
-    numbers++;
-    if (before[i] !== after[i]) changed++;
-  }
-  return 2 * changed > numbers;
-}
-
-function columnOf({ values, days }: TickerSeries, place: number): Float64Array {
-  return values.subarray(place * days.length, (place + 1) * days.length);
-}
-
-function pick(days: Int32Array, rows: Int32Array): Int32Array {
-  return rows.map((row) => days[row]!);
+    for (const [i, day] of change.days.entries())
+      if (day > first && change.changes[i] === Change.filled) change.changes[i] = Change.late;
 }

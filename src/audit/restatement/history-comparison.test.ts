@@ -1,8 +1,13 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
-import { ChangedDays } from "./common-days.ts";
-import { CalendarTally } from "./history-comparison.ts";
+import type { TickerSeries } from "../../contract/market/ticker-series.ts";
+import { HistoryComparison, type TickerPair } from "./history-comparison.ts";
+import { pairTickers } from "./restatement.ts";
+
+function series(ticker: string, days: readonly number[]): TickerSeries {
+  return { ticker, days: Int32Array.from(days), columns: [], values: new Float64Array(0) };
+}
 
 const days = fc
   .uniqueArray(fc.integer({ min: -50, max: 50 }), { maxLength: 30 })
@@ -11,58 +16,80 @@ const days = fc
 test("rows that tickers lost and gained are counted within the days that both blobs cover", () => {
   fc.assert(
     fc.property(fc.array(fc.tuple(days, days), { minLength: 1, maxLength: 4 }), (tickers) => {
-      const tally = new CalendarTally();
+      const comparison = new HistoryComparison();
       for (const [i, [previous, current]] of tickers.entries())
-        tally.add(`T${i}`, Int32Array.from(previous), Int32Array.from(current));
-      const [before, after] = [
-        tickers.flatMap(([previous]) => previous),
-        tickers.flatMap(([, current]) => current),
-      ];
+        comparison.add({ previous: series(`T${i}`, previous), current: series(`T${i}`, current) });
+      const before = tickers.flatMap(([previous]) => previous);
+      const after = tickers.flatMap(([, current]) => current);
       const first = Math.max(Math.min(...before), Math.min(...after));
       const last = Math.min(Math.max(...before), Math.max(...after));
       const only = (a: number[], b: number[]) =>
         a.filter((day) => !b.includes(day) && day >= first && day <= last);
-      const lost = tickers.map(([previous, current]) => only(previous, current));
-      const added = tickers.map(([previous, current]) => only(current, previous));
-      for (const [changes, twin] of [
-        [tally.lost(), lost],
-        [tally.added(), added],
+      for (const [kind, twin] of [
+        ["lost", tickers.map(([previous, current]) => only(previous, current))],
+        ["added", tickers.map(([previous, current]) => only(current, previous))],
       ] as const) {
-        assert.equal(changes.rows, twin.flat().length);
+        const found = comparison.rows(kind);
+        assert.equal(found.rows, twin.flat().length);
         assert.deepEqual(
-          changes.tickers,
+          found.tickers,
           twin.flatMap((rows, i) => (rows.length > 0 ? [`T${i}`] : [])),
         );
-        assert.equal(changes.days.size, new Set(twin.flat()).size);
-        assert.equal(changes.days.first, Math.min(...twin.flat()));
-        assert.equal(changes.days.last, Math.max(...twin.flat()));
+        assert.deepEqual(found.days, new Set(twin.flat()));
       }
     }),
   );
 });
 
-test("late rows are those behind a ticker's last one, near the earlier blob's end", () => {
-  const tally = new CalendarTally();
-  tally.add("A", Int32Array.of(1, 2, 30), Int32Array.of(1, 2, 30, 31));
-  tally.add("B", Int32Array.of(1, 2, 28), Int32Array.of(1, 2, 28, 29, 30, 31));
-  tally.add("C", Int32Array.of(1, 2, 30), Int32Array.of(1, 2, 29, 30, 31));
-  tally.add("D", Int32Array.of(1, 2), Int32Array.of(1, 2, 3, 30));
-  assert.equal(tally.added().rows, 5);
-  assert.equal(tally.addedLate(10), 3);
+test("rows are late if each is behind its ticker's last one, near the earlier blob's end", () => {
+  const isLate = (...tickers: readonly (readonly [previous: number[], current: number[]])[]) => {
+    const comparison = new HistoryComparison();
+    for (const [i, [previous, current]] of [
+      [
+        [1, 30],
+        [1, 30, 31],
+      ] as const,
+      ...tickers,
+    ].entries())
+      comparison.add({ previous: series(`T${i}`, previous), current: series(`T${i}`, current) });
+    return comparison.rows("added").isLate;
+  };
+  const [late, between, early] = [
+    [
+      [1, 28],
+      [1, 28, 29, 30, 31],
+    ],
+    [
+      [1, 30],
+      [1, 29, 30, 31],
+    ],
+    [[1], [1, 3, 30]],
+  ] as const satisfies readonly (readonly [number[], number[]])[];
+  assert.deepEqual([isLate(late), isLate(late, between), isLate(late, early)], [true, false, false]);
 });
 
-test("a set of days counts each once, before 1970 and far from it too", () => {
-  fc.assert(
-    fc.property(
-      fc.array(fc.oneof(fc.integer({ min: -40, max: 40 }), fc.integer({ min: -720_000, max: 2_932_896 }))),
-      (added) => {
-        const set = new ChangedDays();
-        for (const day of added) set.add(day);
-        assert.deepEqual(
-          [set.size, set.first, set.last],
-          [new Set(added).size, Math.min(...added), Math.max(...added)],
-        );
-      },
-    ),
+const names = fc.uniqueArray(fc.string({ maxLength: 3 }), { maxLength: 12 });
+
+test("two feature blobs give every ticker once, with its other half if there is one, in any order", async () => {
+  async function* stream(tickers: readonly string[], day: number) {
+    for (const ticker of tickers) yield series(ticker, [day]);
+  }
+  await fc.assert(
+    fc.asyncProperty(names, names, async (previous, current) => {
+      const pairs = new Map<string, TickerPair>();
+      for await (const pair of pairTickers(stream(previous, 1), stream(current, 2))) {
+        const { ticker } = (pair.previous ?? pair.current)!;
+        assert.ok(!pairs.has(ticker));
+        pairs.set(ticker, pair);
+      }
+      const expected = [...new Set([...previous, ...current])].map((ticker): [string, TickerPair] => [
+        ticker,
+        {
+          ...(previous.includes(ticker) ? { previous: series(ticker, [1]) } : {}),
+          ...(current.includes(ticker) ? { current: series(ticker, [2]) } : {}),
+        },
+      ]);
+      assert.deepEqual(pairs, new Map(expected));
+    }),
   );
 });

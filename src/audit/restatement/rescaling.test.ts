@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
 import { type Random, seededRandom } from "../../../test/twins/random.ts";
-import { constantFactors, linearMap, printedStep } from "./rescaling.ts";
+import { constantFactors, isLinear } from "./rescaling.ts";
 
 function walk(random: Random, length: number): Float64Array {
   let price = 5 + 200 * random.uniform();
@@ -53,20 +53,6 @@ test("a factor on the oldest values is recognised, even in prices of two or four
       assert.equal(steps.at(-1)!.factor === 1, until < made.length);
     }),
     { numRuns: 500 },
-  );
-});
-
-test("factors of full precision are recognised to eight digits, with the row from which each applies", () => {
-  const before = walk(seededRandom(1), 90);
-  const after = before.map((value, i) => value * (i < 30 ? 0.25 : i < 60 ? 0.5 : 1));
-  const steps = constantFactors(before, after)!;
-  assert.deepEqual(
-    steps.map(({ from, factor }) => [from, Math.round(factor * 1e8) / 1e8]),
-    [
-      [0, 0.25],
-      [30, 0.5],
-      [60, 1],
-    ],
   );
 });
 
@@ -152,25 +138,6 @@ test("whole numbers that moved by one have no factor, and small ones determine n
   assert.equal(constantFactors(ones, new Float64Array(50).fill(2)), undefined);
 });
 
-test("values far below one are not prices with few decimals", () => {
-  const before = walk(seededRandom(4), 60).map((value) => 1e-9 * value);
-  const after = before.map((value, i) => value * (2 + 0.005 * Math.sin(i * i)));
-  assert.equal(constantFactors(before, after), undefined);
-});
-
-test("numbers at the ends of a float64's range do not form a factor or a line by accident", () => {
-  const tiny = Float64Array.from({ length: 40 }, (_, i) => (i + 1) * 1e-320);
-  const huge = Float64Array.from({ length: 40 }, (_, i) => Math.sin(i) * 1.7e308);
-  for (const [before, after] of [
-    [tiny, huge],
-    [huge, tiny],
-    [huge, huge.map((value, i) => (i % 3 === 0 ? value / 2 : value / 3))],
-  ] as const) {
-    assert.equal(constantFactors(before, after), undefined);
-    assert.equal(linearMap(before, after), undefined);
-  }
-});
-
 test("missing values and zeros do not count", () => {
   const before = walk(seededRandom(3), 40);
   before[3] = Number.NaN;
@@ -182,7 +149,7 @@ test("missing values and zeros do not count", () => {
   assert.equal(constantFactors(before, after), undefined);
 });
 
-test("a column that was standardised again is recognised, with its line", () => {
+test("a column that was standardised again is recognised; one value off its line, two values, a constant and few are not", () => {
   fc.assert(
     fc.property(fc.nat(), fc.integer({ min: 14, max: 200 }), (seed, length) => {
       const random = seededRandom(seed);
@@ -190,51 +157,18 @@ test("a column that was standardised again is recognised, with its line", () => 
       const [factor, offset] = [0.5 + random.uniform(), random.normal()];
       const after = before.map((value) => offset + factor * value);
       before[0] = Number.NaN;
-      const line = linearMap(before, after);
-      assert.ok(line !== undefined);
-      assert.ok(Math.abs(line.factor - factor) < 1e-9 && Math.abs(line.offset - offset) < 1e-9);
+      assert.ok(isLinear(before, after));
       const middle = before.findIndex((value, i) => i > 0 && Math.abs(value) < 3);
       after[middle]! += 0.01;
-      assert.equal(linearMap(before, after), undefined);
+      assert.ok(!isLinear(before, after));
     }),
   );
-});
-
-test("a column of two values, a constant one and a short one have no line", () => {
   const flags = Float64Array.from({ length: 50 }, (_, i) => i % 2);
-  assert.equal(
-    linearMap(
-      flags,
-      flags.map((value) => 3 + value),
-    ),
-    undefined,
-  );
-  assert.equal(
-    linearMap(
-      flags.map(() => 2),
-      flags,
-    ),
-    undefined,
-  );
-  assert.equal(linearMap(Float64Array.of(1, 2, 3), Float64Array.of(3, 5, 7)), undefined);
-  assert.equal(linearMap(new Float64Array(0), new Float64Array(0)), undefined);
-});
-
-test("the last decimal that values are printed with", () => {
-  for (const [values, step] of [
-    [[1, 20, -3], 1],
-    [[1.5, 2], 0.1],
-    [[27.34, 0.1, 1234567.89], 0.01],
-    [[0.000001], 1e-6],
-    [[Math.PI], 0],
-    [[1e15], 0],
-    [[Number.NaN, 2.25], 0.01],
+  for (const [before, after] of [
+    [flags, flags.map((value) => 3 + value)],
+    [flags.map(() => 2), flags],
+    [Float64Array.of(1, 2, 3), Float64Array.of(3, 5, 7)],
+    [new Float64Array(0), new Float64Array(0)],
   ] as const)
-    assert.equal(printedStep(Float64Array.from(values)), step, String(values));
-});
-
-test("a value that moved by less than twice the rounding error does not give all of them a factor", () => {
-  const before = Float64Array.from({ length: 200 }, (_, i) => 0.02 + 0.0001 * Math.sin(i));
-  const after = before.map((value, i) => (i === 150 ? value * (1 + 1.8e-7) : value));
-  assert.equal(constantFactors(before, after), undefined);
+    assert.ok(!isLinear(before, after));
 });

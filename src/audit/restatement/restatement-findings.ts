@@ -1,203 +1,151 @@
 import { counted } from "../../contract/errors/wording.ts";
-import type { AuditFacts } from "../../contract/output/audit-blob.ts";
+import { type Day, formatDay } from "../../contract/market/dates.ts";
+import { finiteOrNull } from "../../evaluate/statistics.ts";
 import type { Finding } from "../check.ts";
 import { type FindingCode, finding } from "../findings.ts";
-import { LATE_DAYS } from "./cell-changes.ts";
-import { datesOf, datesText, extent, extentText, factors, short, size, sizeText } from "./change-evidence.ts";
-import { type ChangeCause, type ChangeTally, changeCauses, type TallyKind } from "./change-tally.ts";
-import type { HistoryComparison } from "./history-comparison.ts";
-import type { FactorStep } from "./rescaling.ts";
+import {
+  type ChangeCause,
+  type ChangeTally,
+  changeCauses,
+  type HistoryComparison,
+  type TallyKind,
+} from "./history-comparison.ts";
 
-/** Features that a note names. */
-const MAX_NAMES = 10;
+/** Features and tickers that a finding names. */
+const MAX_FEATURES = 10;
+const MAX_TICKERS = 20;
+const MAX_EXAMPLES = 5;
 
-const CODES: Readonly<Record<TallyKind, FindingCode>> = {
-  rewritten: "feature_rewritten",
-  rescaled: "feature_rescaled",
-  standardised: "feature_standardised_again",
-  filled: "feature_back_filled",
-  erased: "feature_erased",
-  late: "feature_arrived_late",
+/** Each kind of change of a feature: its code, what follows the extent, and whether numbers changed. */
+const KINDS: Readonly<Record<TallyKind, readonly [FindingCode, text: (tally: ChangeTally) => string]>> = {
+  rewritten: ["feature_rewritten", (tally) => `changed ${sizeText(tally)}`],
+  rescaled: ["feature_rescaled", (tally) => `${factorText(tally)}: it is a level, not a ratio`],
+  standardised: [
+    "feature_standardised_again",
+    (tally) =>
+      `changed by one linear function per ticker, ${sizeText(tally)}, as when they are standardised again with the mean and standard deviation of the whole sample`,
+  ],
+  filled: ["feature_back_filled", () => "were missing and have numbers now"],
+  erased: ["feature_erased", () => "had numbers and are missing now"],
+  late: ["feature_arrived_late", () => "arrived after the earlier blob was made"],
 };
+
+function factorText({ factors, examples }: ChangeTally): string {
+  return `were multiplied by a constant, such as ${short(factors[0]!.steps[0]!.factor)} for ${examples[0]}`;
+}
 
 /**
  * The changes of the feature blob.
- * @param priceFactors by ticker: the factors of its prices, if they were rescaled.
+ * @param priceFactors by ticker: the factor of its prices, if they were rescaled.
  */
 export function featureFindings(
   features: HistoryComparison,
-  priceFactors: ReadonlyMap<string, readonly FactorStep[]>,
+  priceFactors: ReadonlyMap<string, number>,
 ): Finding[] {
-  const found = changeCauses(features.features).map((cause) => causeFinding(cause, priceFactors));
+  const { removed } = features;
+  const names = [...removed.keys()].slice(0, MAX_FEATURES);
+  const tickers = Math.max(...removed.values());
   return [
     ...tickerFindings("feature", features),
-    ...found,
-    ...featureRowFindings(features),
-    ...removed(features),
+    ...changeCauses(features.features).map((cause) => causeFinding(cause, priceFactors)),
+    ...rowFindings("feature", features),
+    ...(removed.size === 0
+      ? []
+      : [
+          finding("feature_removed", {
+            message: `${counted(removed.size, "feature")} of up to ${counted(tickers, "ticker")} cannot be compared: today's blob lacks ${names.join(", ")}`,
+            evidence: { features: removed.size, tickers, examples: names },
+          }),
+        ]),
   ];
 }
 
 /** One finding per cause: that of its first feature and most severe kind, with the other features and kinds listed. */
-function causeFinding(
-  { features, kinds }: ChangeCause,
-  priceFactors: ReadonlyMap<string, readonly FactorStep[]>,
-): Finding {
-  const [[kind, tally], ...others] = kinds;
+function causeFinding({ features, kinds }: ChangeCause, priceFactors: ReadonlyMap<string, number>): Finding {
+  const [[kind, tally], ...others] = kinds as [ChangeCause["kinds"][number], ...ChangeCause["kinds"]];
   const [name] = features;
-  const single = featureFinding(name!, kind, tally, priceFactors);
-  if (features.length === 1 && others.length === 0) return single;
-  const { feature: _, ...rest } = single;
-  const shown = features.slice(0, MAX_NAMES);
-  const also = others.map(([other, its]) => messageOf(other, its));
-  const message = [messageOf(kind, tally), ...also].join(", and ");
-  const listed = features.length > shown.length ? `${shown.join(", ")} and others` : shown.join(", ");
-  return {
-    ...rest,
-    ...(features.length === 1 ? { feature: name! } : {}),
-    message:
-      features.length === 1
-        ? `${name}: ${message}`
-        : `${features.length} features changed in the same way: ${listed}. For ${name}, ${message}`,
-    evidence: {
-      ...rest.evidence,
-      ...(features.length === 1 ? {} : { features: features.length, first_features: shown }),
-      ...(others.length === 0
-        ? {}
-        : { also: Object.fromEntries(others.map(([other, its]) => [CODES[other], extent(its)])) }),
-    },
-  };
-}
-
-function featureFinding(
-  feature: string,
-  kind: TallyKind,
-  tally: ChangeTally,
-  priceFactors: ReadonlyMap<string, readonly FactorStep[]>,
-): Finding {
-  const only = tally.tickers === 1 ? { ticker: tally.examples[0] } : {};
-  const sized = kind === "rewritten" || kind === "rescaled" || kind === "standardised";
-  const asPrices = kind === "rescaled" ? { as_prices: tickersAsPrices(tally, priceFactors) } : {};
-  return finding(CODES[kind], {
-    feature,
-    ...only,
-    message: `${feature}: ${messageOf(kind, tally)}`,
+  const isSingle = features.length === 1;
+  const shown = features.slice(0, MAX_FEATURES);
+  const listed = shown.join(", ") + (features.length > shown.length ? " and others" : "");
+  const message = kinds.map(([kind, its]) => `${extentText(its)} ${KINDS[kind][1](its)}`).join(", and ");
+  return finding(KINDS[kind][0], {
+    ...(isSingle ? { feature: name! } : {}),
+    ...onlyTicker(tally.tickers, tally.examples),
+    message: isSingle
+      ? `${name}: ${message}`
+      : `${features.length} features changed in the same way: ${listed}. For ${name}, ${message}`,
     evidence: {
       ...extent(tally),
-      ...(sized ? size(tally) : {}),
-      ...(kind === "rescaled" ? factors(tally) : {}),
-      ...asPrices,
+      ...(["filled", "erased", "late"].includes(kind) ? {} : size(tally)),
+      ...(kind === "rescaled"
+        ? { factors: tally.factors, as_prices: tickersAsPrices(tally, priceFactors) }
+        : {}),
+      ...(isSingle ? {} : { features: features.length, first_features: shown }),
+      ...(others.length === 0
+        ? {}
+        : { also: Object.fromEntries(others.map(([other, its]) => [KINDS[other][0], extent(its)])) }),
     },
   });
 }
 
-function messageOf(kind: TallyKind, tally: ChangeTally): string {
-  const extent = extentText(tally);
-  switch (kind) {
-    case "rewritten":
-      return `${extent} changed ${sizeText(tally)}`;
-    case "rescaled":
-      return `${extent} were multiplied by a constant, such as ${short(tally.factors[0]!.steps[0]!.factor)} for ${tally.examples[0]}: it is a level, not a ratio`;
-    case "standardised":
-      return `${extent} changed by one linear function per ticker, ${sizeText(tally)}, as when they are standardised again with the mean and standard deviation of the whole sample`;
-    case "filled":
-      return `${extent} were missing and have numbers now`;
-    case "late":
-      return `${extent} arrived after the earlier blob was made`;
-    case "erased":
-      return `${extent} had numbers and are missing now`;
-  }
-}
-
 /** Of the tickers with listed factors, how many have the factor of their prices, or its inverse as volumes do. */
-function tickersAsPrices(
-  { factors }: ChangeTally,
-  priceFactors: ReadonlyMap<string, readonly FactorStep[]>,
-): number {
+function tickersAsPrices({ factors }: ChangeTally, priceFactors: ReadonlyMap<string, number>): number {
   return factors.filter(({ ticker, steps }) => {
-    const price = priceFactors.get(ticker)?.[0]?.factor;
+    const price = priceFactors.get(ticker);
     const own = steps[0]!.factor;
     return price !== undefined && [own / price, own * price].some((ratio) => Math.abs(ratio - 1) < 1e-2);
   }).length;
 }
 
-function featureRowFindings({ calendar }: HistoryComparison): Finding[] {
-  const added = calendar.added();
-  const isLate = calendar.addedLate(LATE_DAYS) === added.rows;
-  const kinds = [
-    [isLate ? "feature_arrived_late" : "feature_rows_added", added, "the earlier feature blob lacked"],
-    ["feature_rows_vanished", calendar.lost(), "the earlier feature blob had, and today's lacks,"],
-  ] as const;
-  return kinds.flatMap(([code, { rows, tickers, days }, what]) => {
-    if (rows === 0) return [];
-    const message = `${what} ${counted(rows, "row")} of ${counted(tickers.length, "ticker")} ${datesText(days)}`;
-    const only = tickers.length === 1 ? { ticker: tickers[0] } : {};
-    const evidence = { rows, tickers: tickers.length, ...datesOf(days), examples: tickers.slice(0, 5) };
-    return [finding(code, { ...only, message: `${message[0]!.toUpperCase()}${message.slice(1)}`, evidence })];
-  });
-}
-
-function removed({ removed }: HistoryComparison): Finding[] {
-  if (removed.size === 0) return [];
-  const names = [...removed.keys()].slice(0, MAX_NAMES);
-  const tickers = Math.max(...removed.values());
-  return [
-    finding("feature_removed", {
-      message: `${counted(removed.size, "feature")} of up to ${counted(tickers, "ticker")} cannot be compared: today's blob lacks ${names.join(", ")}`,
-      evidence: { features: removed.size, tickers, examples: names },
-    }),
-  ];
-}
+/** Mean log-returns over the whole earlier history, to see whether the vanished tickers were losers; null without prices. */
+export type PastReturns = { readonly return_vanished: number | null; readonly return_kept: number | null };
 
 /**
  * The changes of the data-extraction blob. The histories contain only price dates, so a price that appeared or disappeared is a row.
  * @param returns of the tickers before they vanished, and of the others.
  */
 export function priceFindings(prices: HistoryComparison, returns: PastReturns): Finding[] {
-  const kinds = prices.features.get("price")?.kinds ?? new Map<TallyKind, ChangeTally>();
-  const found = [...kinds].map(([kind, tally]) => {
-    const only = tally.tickers === 1 ? { ticker: tally.examples[0] } : {};
+  const found = [...(prices.features.get("price") ?? [])].map(([kind, tally]) => {
+    const only = onlyTicker(tally.tickers, tally.examples);
     const evidence = { ...extent(tally), ...size(tally) };
-    if (kind !== "rescaled")
-      return finding("price_rewritten", {
-        ...only,
-        message: `${extentText(tally)} of the prices changed ${sizeText(tally)}; the labels changed with them`,
-        evidence,
-      });
-    return finding("price_rescaled", {
-      ...only,
-      message: `The prices of ${counted(tally.tickers, "ticker")} were multiplied by a constant, such as ${short(tally.factors[0]!.steps[0]!.factor)} for ${tally.examples[0]}, as for a split or a dividend: harmless for labels and for features that are ratios of prices`,
-      evidence: { ...evidence, ...factors(tally) },
-    });
+    if (kind !== "rescaled") {
+      const message = `${extentText(tally)} of the prices changed ${sizeText(tally)}; the labels changed with them`;
+      return finding("price_rewritten", { ...only, message, evidence });
+    }
+    const message = `The prices of ${counted(tally.tickers, "ticker")} ${factorText(tally)}, as for a split or a dividend: harmless for labels and for features that are ratios of prices`;
+    return finding("price_rescaled", { ...only, message, evidence: { ...evidence, factors: tally.factors } });
   });
-  return [...tickerFindings("data_extractor", prices, returns), ...found, ...priceRowFindings(prices)];
+  return [...tickerFindings("data_extractor", prices, returns), ...found, ...rowFindings("price", prices)];
 }
 
-function priceRowFindings({ calendar }: HistoryComparison): Finding[] {
-  const [added, lost] = [calendar.added(), calendar.lost()];
-  const isLate = calendar.addedLate(LATE_DAYS) === added.rows;
-  const kinds = [
-    [isLate ? "price_arrived_late" : "price_back_filled", added, "were missing in the earlier blob"],
-    ["price_vanished", lost, "of the earlier blob are missing today"],
-  ] as const satisfies (readonly [FindingCode, typeof added, string])[];
-  return kinds.flatMap(([code, { rows, tickers, days }, what]) => {
+/** Rows that tickers lost or gained: the codes of those that were added, came late or were lost, and what to say of each. */
+const ROWS = {
+  feature: {
+    codes: ["feature_rows_added", "feature_arrived_late", "feature_rows_vanished"],
+    added: (rows: string) => `The earlier feature blob lacked ${rows}`,
+    lost: (rows: string) => `The earlier feature blob had, and today's lacks, ${rows}`,
+    unit: "row",
+  },
+  price: {
+    codes: ["price_back_filled", "price_arrived_late", "price_vanished"],
+    added: (rows: string) => `${rows} were missing in the earlier blob`,
+    lost: (rows: string) => `${rows} of the earlier blob are missing today`,
+    unit: "price",
+  },
+} as const;
+
+function rowFindings(kind: keyof typeof ROWS, comparison: HistoryComparison): Finding[] {
+  const { codes, unit, ...texts } = ROWS[kind];
+  return (["added", "lost"] as const).flatMap((change) => {
+    const { rows, tickers, days, isLate } = comparison.rows(change);
     if (rows === 0) return [];
-    return [
-      finding(code, {
-        ...(tickers.length === 1 ? { ticker: tickers[0] } : {}),
-        message: `${counted(rows, "price")} of ${counted(tickers.length, "ticker")} ${datesText(days)} ${what}`,
-        evidence: { rows, tickers: tickers.length, ...datesOf(days), examples: tickers.slice(0, 5) },
-      }),
-    ];
+    const code = change === "lost" ? codes[2] : isLate ? codes[1] : codes[0];
+    const extent = `${counted(rows, unit)} of ${counted(tickers.length, "ticker")} ${datesText(days)}`;
+    const message = texts[change](extent);
+    const examples = tickers.slice(0, MAX_EXAMPLES);
+    const evidence = { rows, tickers: tickers.length, ...datesOf(days), examples };
+    return [finding(code, { ...onlyTicker(tickers.length, tickers), message, evidence })];
   });
-}
-
-/** Tickers that a finding names. */
-const MAX_TICKERS = 20;
-
-/** Mean log-returns over the whole earlier history, to see whether the vanished tickers were losers; null without prices. */
-export interface PastReturns {
-  readonly vanished: number | null;
-  readonly kept: number | null;
 }
 
 const BLOB_NAMES = { feature: "feature blob", data_extractor: "data-extraction blob" } as const;
@@ -208,37 +156,73 @@ function tickerFindings(
   { vanished, appeared, tickers }: HistoryComparison,
   returns?: PastReturns,
 ): Finding[] {
-  const evidenceOf = (names: readonly string[]): AuditFacts => ({
-    blob,
-    tickers: names.length,
-    of: tickers + vanished.length,
-    examples: names.slice(0, MAX_TICKERS),
+  const name = BLOB_NAMES[blob];
+  const kinds = [
+    ["ticker_vanished", vanished, [`the earlier ${name}`, "is", "are", "not in today's"], returns],
+    ["ticker_appeared", appeared, [`today's ${name}`, "was", "were", "not in the earlier one"], {}],
+  ] as const;
+  return kinds.flatMap(([code, names, [here, is, are, elsewhere], past]) => {
+    if (names.length === 0) return [];
+    const examples = names.slice(0, MAX_TICKERS);
+    const listed = examples.join(", ") + (names.length > MAX_TICKERS ? " and others" : "");
+    const message = `${counted(names.length, "ticker")} of ${here} ${names.length === 1 ? is : are} ${elsewhere}: ${listed}`;
+    const evidence = { blob, tickers: names.length, of: tickers + vanished.length, examples, ...past };
+    return [finding(code, { ...onlyTicker(names.length, names), message, evidence })];
   });
-  const findings: Finding[] = [];
-  if (vanished.length > 0) {
-    const past =
-      returns === undefined ? {} : { return_vanished: returns.vanished, return_kept: returns.kept };
-    findings.push(
-      finding("ticker_vanished", {
-        ...(vanished.length === 1 ? { ticker: vanished[0] } : {}),
-        message: `${counted(vanished.length, "ticker")} of the earlier ${BLOB_NAMES[blob]} ${vanished.length === 1 ? "is" : "are"} not in today's: ${listed(vanished)}`,
-        evidence: { ...evidenceOf(vanished), ...past },
-      }),
-    );
-  }
-  if (appeared.length > 0) {
-    findings.push(
-      finding("ticker_appeared", {
-        ...(appeared.length === 1 ? { ticker: appeared[0] } : {}),
-        message: `${counted(appeared.length, "ticker")} of today's ${BLOB_NAMES[blob]} ${appeared.length === 1 ? "was" : "were"} not in the earlier one: ${listed(appeared)}`,
-        evidence: evidenceOf(appeared),
-      }),
-    );
-  }
-  return findings;
 }
 
-function listed(names: readonly string[]): string {
-  const shown = names.slice(0, MAX_TICKERS).join(", ");
-  return names.length > MAX_TICKERS ? `${shown} and others` : shown;
+function onlyTicker(count: number, names: readonly string[]) {
+  return count === 1 ? { ticker: names[0] } : {};
+}
+
+/** How many values, tickers and dates changed, and since when. */
+function extent({ values, tickers, days, examples, reach }: ChangeTally) {
+  return { values, tickers, ...datesOf(days), reach_rows: reach, examples };
+}
+
+/** The extent in words, such as `12 values of 2 tickers on 6 dates from 2023-01-02 to 2023-01-09`. */
+function extentText({ values, tickers, days }: ChangeTally): string {
+  return `${counted(values, "value")} of ${counted(tickers, "ticker")} ${datesText(days)}`;
+}
+
+function datesOf(days: ReadonlySet<Day>) {
+  return {
+    dates: days.size,
+    first: formatDay(Math.min(...days)),
+    last: formatDay(Math.max(...days)),
+  };
+}
+
+function datesText(days: ReadonlySet<Day>): string {
+  const { dates, first, last } = datesOf(days);
+  return dates === 1 ? `on ${first}` : `on ${dates} dates from ${first} to ${last}`;
+}
+
+/** By how much numbers changed: absolute, relative to the earlier value, and in deviations of their column. */
+function size({ values, absolute, deviations, largest }: ChangeTally) {
+  const figures = {
+    mean_absolute: finiteOrNull(absolute / values),
+    mean_deviations: finiteOrNull(deviations / values),
+  };
+  if (largest === undefined) return { ...figures, largest: null };
+  const { ticker, day, before, after } = largest;
+  const change = Math.abs(after - before);
+  const sizes = {
+    absolute: finiteOrNull(change),
+    relative: finiteOrNull(change / Math.abs(before)),
+    deviations: finiteOrNull(largest.deviations),
+  };
+  return { ...figures, largest: { ticker, date: formatDay(day), before, after, ...sizes } };
+}
+
+/** The size in words, such as `by 0.12 deviations on average and 3.4 at most`. */
+function sizeText({ values, deviations, absolute, largest }: ChangeTally): string {
+  const [average, most] = [deviations / values, largest?.deviations ?? Number.NaN];
+  if (!Number.isFinite(average) || !Number.isFinite(most)) return `by ${short(absolute / values)} on average`;
+  return `by ${short(average)} deviations on average and ${short(most)} at most`;
+}
+
+/** A number of two or three digits. */
+function short(value: number): string {
+  return String(Number(value.toPrecision(3)));
 }

@@ -25,7 +25,7 @@ test("a job is implausible if its mean IC is beyond 0.06 by more than chance", (
 });
 
 test("fewer than five tickers have a higher limit", () => {
-  assert.ok(!isImplausible(order(0.094, 40, 1_000, "time_series")));
+  assert.ok(!isImplausible(order(0.075, 40, 1_000, "time_series")));
   assert.ok(isImplausible(order(0.15, 10, 1_000, "time_series")));
 });
 

@@ -1,8 +1,101 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { type Random, seededRandom } from "../../../test/twins/random.ts";
-import type { DatedForecasts } from "../../evaluate/forecast-rows.ts";
-import { skillParts } from "./skill-parts.ts";
+import type { DatedForecasts, ForecastRows } from "../../evaluate/forecast-rows.ts";
+import { crossSectionOf } from "../../evaluate/tables.testing.ts";
+import { BLOCK_DATES, blockPermutations, permutedSkill, skillParts } from "./skill-parts.ts";
+
+/** Returns with a common factor, and forecasts that hold a share `skill` of each; some rows are missing. */
+function forecasts(skill: number, random: Random, dates = 250): ForecastRows[] {
+  const factor = Array.from({ length: dates }, () => random.normal());
+  return Array.from({ length: 8 }, (_, t) => {
+    const days = Int32Array.from({ length: dates }, (_, i) => 18_000 + 2 * i).filter(
+      () => random.uniform() > 0.05,
+    );
+    const realised = Float64Array.from(days, (day) => factor[(day - 18_000) / 2]! + random.normal());
+    const predicted = realised.map((y) => skill * y + random.normal());
+    return { ticker: `S${t}`, days, predicted, realised, trainingMean: new Float64Array(days.length) };
+  });
+}
+
+test("orders of blocks contain every date once, in runs of a block, and are reproducible", () => {
+  for (const n of [81, 100, 333]) {
+    for (const order of blockPermutations(n, 5)) {
+      assert.deepEqual(
+        [...order].sort((a, b) => a - b),
+        [...order.keys()],
+      );
+      for (let i = 1; i < n; i++) {
+        assert.ok(order[i] === order[i - 1]! + 1 || order[i]! % BLOCK_DATES === 0);
+      }
+    }
+    assert.deepEqual([...blockPermutations(n, 3)], [...blockPermutations(n, 3)]);
+  }
+  assert.equal(new Set([...blockPermutations(200, 30)].map(String)).size, 30);
+});
+
+test("the IC equals an output's", () => {
+  const rows = forecasts(0.1, seededRandom(1));
+  const { ic_mean, dates } = crossSectionOf(rows);
+  const found = permutedSkill(rows, 3)!;
+  assert.ok(Math.abs(found.icMean! - ic_mean!) < 1e-12);
+  assert.equal(found.dates, dates);
+});
+
+test("the means of permuted labels equal plain loops", () => {
+  const rows = forecasts(0.02, seededRandom(2));
+  const days = [...new Set(rows.flatMap((row) => [...row.days]))].sort((a, b) => a - b);
+  const means = [...blockPermutations(days.length, 6)].map((order) => {
+    const source = new Map(days.map((day, at) => [day, days[order[at]!]!]));
+    const moved = rows.map((row) => {
+      const label = (day: number) => row.realised[row.days.indexOf(source.get(day)!)] ?? Number.NaN;
+      const kept = row.days.filter((day) => !Number.isNaN(label(day)));
+      const predicted = Float64Array.from(kept, (day) => row.predicted[row.days.indexOf(day)]!);
+      return { ...row, days: kept, predicted, realised: Float64Array.from(kept, label) };
+    });
+    return crossSectionOf(moved).ic_mean!;
+  });
+  const found = permutedSkill(rows, 6)!;
+  assert.ok(Math.abs(found.highestPermuted - Math.max(...means)) < 1e-12);
+  assert.equal(found.rank, 1 + means.filter((mean) => mean >= found.icMean!).length);
+  assert.equal(found.p, found.rank / 7);
+});
+
+test("skill is first among its permutations, and shuffled labels are anywhere", () => {
+  assert.equal(permutedSkill(forecasts(0.3, seededRandom(3)), 19)!.p, 0.05);
+  const ps = Array.from(
+    { length: 60 },
+    (_, seed) => permutedSkill(forecasts(0, seededRandom(100 + seed)), 19)!.p,
+  );
+  // Uniform in twentieths: 6 of 60 are expected at 0.1 or less, 30 at 0.5 or less.
+  assert.ok(ps.filter((p) => p <= 0.1).length <= 13, String(ps));
+  const half = ps.filter((p) => p <= 0.5).length;
+  assert.ok(half >= 18 && half <= 42, String(half));
+});
+
+test("fewer than five blocks, two tickers, and unknown labels are not judged", () => {
+  assert.equal(permutedSkill(forecasts(1, seededRandom(4), 80), 19), undefined);
+  assert.equal(permutedSkill(forecasts(1, seededRandom(5)).slice(0, 2), 19), undefined);
+  assert.equal(permutedSkill([], 19), undefined);
+  const open = forecasts(1, seededRandom(6)).map((row) => ({
+    ...row,
+    realised: row.realised.map(() => Number.NaN),
+  }));
+  assert.equal(permutedSkill(open, 19), undefined);
+});
+
+test("orders in which forecasts and labels meet on no date are no evidence of skill", () => {
+  const random = seededRandom(5);
+  const rows = Array.from({ length: 30 }, (_, k) => {
+    const first = Math.floor(k / 3) * BLOCK_DATES;
+    const days = Int32Array.from({ length: BLOCK_DATES }, (_, i) => first + i);
+    const realised = Float64Array.from(days, () => random.normal());
+    return { ticker: `S${k}`, days, predicted: realised, realised };
+  });
+  const { icMean, p } = permutedSkill(rows, 19)!;
+  assert.ok(Math.abs(icMean! - 1) < 1e-9);
+  assert.equal(p, 1);
+});
 
 const TICKERS = 20;
 const DATES = 300;

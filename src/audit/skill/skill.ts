@@ -2,9 +2,8 @@ import { formatDay, parseDay } from "../../contract/market/dates.ts";
 import type { DatedForecasts } from "../../evaluate/forecast-rows.ts";
 import { type AuditCheck, notRun, ranCheck } from "../check.ts";
 import { outputMember, outputParts, type ValueOf } from "../job/output-parts.ts";
-import { BLOCK_DATES, MIN_BLOCKS } from "./permuted-skill.ts";
 import { implausibleJob, judgeSkill } from "./skill-findings.ts";
-import { MIN_FORECASTS, skillParts } from "./skill-parts.ts";
+import { BLOCK_DATES, MIN_BLOCKS, MIN_FORECASTS, skillParts } from "./skill-parts.ts";
 
 /**
  * Tests whether chance gives the job's forecasts as high an information coefficient, through lasting differences between tickers and
@@ -21,18 +20,18 @@ export const skill: AuditCheck = {
     const whole = await job.whole();
     if ("reason" in whole) return notRun(whole.reason);
     onStep?.(1, 2);
-    const { score, outOfFold } = await readForecasts(whole.output, signal);
+    const rows = { score: [] as DatedForecasts[], out_of_fold: [] as DatedForecasts[] };
+    for await (const { part, ticker, value } of outputParts(whole.output, signal)) {
+      if (part === "forecasts") rows.score.push(datedForecasts(ticker, value));
+      else if (part === "cross_validation") rows.out_of_fold.push(datedForecasts(ticker, value));
+    }
     const verdict = await outputMember(whole.output, "verdict", signal);
-    const judge = (rows: readonly DatedForecasts[]) => skillParts(rows, permutations);
-    const judged = [
-      { place: "score", parts: await judge(score) },
-      { place: "out_of_fold", parts: await judge(outOfFold) },
-    ] as const;
-    onStep?.(2, 2);
     const implausible = implausibleJob(verdict, accepted.has("implausible_job"));
-    const found = judged.flatMap(({ place, parts }) =>
-      parts === undefined ? [] : [{ place, parts, ...judgeSkill(place, parts, verdict) }],
-    );
+    const found = (["score", "out_of_fold"] as const).flatMap((place) => {
+      const parts = skillParts(rows[place], permutations);
+      return parts === undefined ? [] : [{ place, parts, ...judgeSkill(place, parts, verdict) }];
+    });
+    onStep?.(2, 2);
     if (found.length === 0 && implausible.length === 0) {
       return notRun(
         `needs more than ${MIN_FORECASTS + (MIN_BLOCKS - 1) * BLOCK_DATES} dates with labelled forecasts of at least 3 tickers, out of fold or after the cut`,
@@ -51,26 +50,8 @@ export const skill: AuditCheck = {
   },
 };
 
-/** The forecasts of an output with their labels, one entry per ticker. */
-interface OutputForecasts {
-  readonly score: readonly DatedForecasts[];
-  /** Empty for run_dl_job. */
-  readonly outOfFold: readonly DatedForecasts[];
-}
-
-/** Reads the forecasts of an output on this machine. */
-async function readForecasts(path: string, signal: AbortSignal): Promise<OutputForecasts> {
-  const score: DatedForecasts[] = [];
-  const outOfFold: DatedForecasts[] = [];
-  for await (const { part, ticker, value } of outputParts(path, signal)) {
-    if (part === "forecasts") score.push(forecastsOf(ticker, value));
-    else if (part === "cross_validation") outOfFold.push(forecastsOf(ticker, value));
-  }
-  return { score, outOfFold };
-}
-
 /** With the model's own forecasts where shrinkage multiplied some by 0: they are the order that is judged. */
-function forecastsOf(ticker: string, rows: ValueOf<"forecasts" | "cross_validation">): DatedForecasts {
+function datedForecasts(ticker: string, rows: ValueOf<"forecasts" | "cross_validation">): DatedForecasts {
   const { dates, predicted, realised } = rows;
   return {
     ticker,

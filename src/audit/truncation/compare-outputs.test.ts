@@ -85,59 +85,46 @@ test("with a delay, the labels of that many more rows lie after the end of the c
   assert.equal((await run(0)).findings[0]!.evidence.at, "realised 2024-03-04");
 });
 
-/** A change of one ticker's part of the output of the cut blobs. */
-const CHANGED: Readonly<
-  Record<
-    string,
-    readonly [part: "forecasts" | "cross_validation" | "fits", value: object, at: string, code: string]
-  >
-> = {
-  "a forecast, in its last bit": [
+/** Changes of one ticker's part of the output of the cut blobs, and where each is found. */
+const CHANGED: readonly (readonly [
+  what: string,
+  part: "forecasts" | "cross_validation" | "fits",
+  value: object,
+  at: string,
+  code?: string,
+])[] = [
+  [
+    "a forecast, in its last bit",
     "forecasts",
-    { ...CUT.forecasts.A!, predicted: [0.1, 0.2 + 2 ** -55, 0.3] },
-    "predicted 2024-03-04",
-    "forecast_changed",
+    { predicted: [0.1, 0.2 + 2 ** -55, 0.3] },
+    `predicted ${DATES[1]}`,
   ],
-  "a label that was known": [
-    "forecasts",
-    { ...CUT.forecasts.A!, realised: [null, null, null] },
-    "realised 2024-03-01",
-    "forecast_changed",
-  ],
-  "a label that is not known yet": [
-    "forecasts",
-    { ...CUT.forecasts.A!, realised: [0.01, null, 0.04] },
-    "realised 2024-03-05",
-    "forecast_changed",
-  ],
-  "a row that is missing": ["forecasts", upTo(2, FORECASTS), "dates", "forecast_changed"],
-  "a row too many": ["forecasts", FORECASTS, "dates", "forecast_changed"],
-  "an end without a value": [
-    "forecasts",
-    { ...CUT.forecasts.A!, lower: [null, null, null] },
-    "lower 2024-03-05",
-    "interval_changed",
-  ],
-  "a fold": [
+  ["a label that was known", "forecasts", { realised: [null, null, null] }, `realised ${DATES[0]}`],
+  ["a label that is not known yet", "forecasts", { realised: [0.01, null, 0.04] }, `realised ${DATE}`],
+  ["a row that is missing", "forecasts", upTo(2, FORECASTS), "dates"],
+  ["a row too many", "forecasts", FORECASTS, "dates"],
+  ["an end without a value", "forecasts", { lower: [null, null, null] }, `lower ${DATE}`, "interval_changed"],
+  [
+    "a fold",
     "cross_validation",
-    { ...FOLDS, folds: [{ ...FOLDS.folds[0], rmse: 0.2 }] },
+    { folds: [{ ...FOLDS.folds[0], rmse: 0.2 }] },
     "folds[0].rmse",
     "fold_changed",
   ],
-  "a fold that is missing": ["cross_validation", { ...FOLDS, folds: [] }, "folds[0]", "fold_changed"],
-  "a metric that is null": ["cross_validation", { ...FOLDS, rmse: 0 }, "rmse", "fold_changed"],
-  "the number of fit rows": ["fits", { ...CUT.fits.A!, fit_rows: 31 }, "fit_rows", "fit_changed"],
-};
+  ["a fold that is missing", "cross_validation", { folds: [] }, "folds[0]", "fold_changed"],
+  ["a metric that is null", "cross_validation", { rmse: 0 }, "rmse", "fold_changed"],
+  ["the number of fit rows", "fits", { fit_rows: 31 }, "fit_rows", "fit_changed"],
+];
 
-for (const [what, [part, value, at, code]] of Object.entries(CHANGED)) {
+for (const [what, part, value, at, code = "forecast_changed"] of CHANGED)
   test(`${what}, of a single ticker, is one finding`, async () => {
-    const { findings } = await compare({ ...CUT, [part]: { ...CUT[part], "\uFF21": value } });
+    const changed = { ...CUT[part].A, ...value };
+    const { findings } = await compare({ ...CUT, [part]: { ...CUT[part], "\uFF21": changed } });
     assert.deepEqual(
       findings.map((found) => [found.code, found.ticker, found.evidence.at]),
       [[code, "\uFF21", at]],
     );
   });
-}
 
 test("a mu that is not the forecast of its date is found", async () => {
   const { findings } = await compare({ ...CUT, mu: { ...CUT.mu, A: 0.25 } });

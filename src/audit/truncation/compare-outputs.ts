@@ -1,9 +1,10 @@
 import { compareCodePoints } from "../../contract/market/ticker-series.ts";
+import type { OutputBlob } from "../../contract/output/output-blob.ts";
+import { fileSource, readMembers } from "../../outputs/read-members.ts";
 import type { FindingCode } from "../findings.ts";
 import {
   DATED_PARTS,
   type DatedPart,
-  lateJoins,
   type OutputPart,
   outputParts,
   type ValueOf,
@@ -37,65 +38,48 @@ export async function compareOutputs(
   signal: AbortSignal,
 ): Promise<Compared> {
   const compared: Compared = { tickers: 0, forecasts: 0, values: 0 };
-  const mu = new CutMu();
-  const joins = await lateJoins(whole, signal);
+  const onCompared = (values: number) => (compared.values += values);
+  /** Of the cut blobs; `mu` is the forecast of the whole ones at its date. */
+  const mu = { values: new Map<string, number>(), dates: new Map<string, string>() };
+  const late = await lateTickers(whole, signal);
   /** Late tickers that have no forecast up to the cut. */
   const later = new Set<string>();
-  for await (const { a, b } of joined(outputParts(whole, signal), outputParts(cut, signal))) {
+  for await (const { a, b } of pairParts(outputParts(whole, signal), outputParts(cut, signal))) {
     const { part, ticker } = (a ?? b)!;
     if (part === "mu" || part === "mu_dates") {
       // The one from the whole blobs has another date.
-      if (b !== undefined) mu.add(b);
+      if (b?.part === "mu") mu.values.set(ticker, b.value);
+      else if (b?.part === "mu_dates") mu.dates.set(ticker, b.value);
       continue;
     }
-    const isJoining = part === "forecasts" && joins.has(ticker);
-    if (isJoining && !(a?.part === part && a.value.dates[0]! <= date)) later.add(ticker);
+    if (part === "forecasts" && late.has(ticker) && !(a?.part === part && a.value.dates[0]! <= date))
+      later.add(ticker);
     if (b === undefined && later.has(ticker)) continue;
+    const add = (difference: Difference) => onDifference(ticker, difference);
     if (a === undefined || b === undefined) {
       const [there, missing] = [a === undefined ? null : "there", b === undefined ? null : "there"];
-      onDifference(ticker, { code: "ticker_changed", at: part, whole: there, cut: missing });
-      continue;
+      add({ code: "ticker_changed", at: part, whole: there, cut: missing });
+    } else if (a.part === "forecasts" && b.part === "forecasts") {
+      for (const difference of compareForecasts(a.value, b.value, { date, delay }, onCompared))
+        add(difference);
+      compared.tickers += 1;
+      compared.forecasts += b.value.dates.length;
+      const [value, muDate] = [mu.values.get(ticker), mu.dates.get(ticker) ?? ""];
+      const forecast = a.value.predicted[a.value.dates.indexOf(muDate)] ?? null;
+      if (value !== undefined && !Object.is(value, forecast))
+        add({ code: "forecast_changed", at: `mu ${muDate}`, whole: forecast, cut: value });
+    } else {
+      const code = CODES[part as keyof typeof CODES];
+      for (const difference of compareValues(code, "", a.value, b.value, onCompared)) add(difference);
     }
-    const onCompared = (values: number) => (compared.values += values);
-    if (a.part !== "forecasts" || b.part !== "forecasts") {
-      const found = compareValues(CODES[part as keyof typeof CODES], "", a.value, b.value, onCompared);
-      for (const difference of found) onDifference(ticker, difference);
-      continue;
-    }
-    for (const difference of compareForecasts(a.value, b.value, { date, delay }, onCompared))
-      onDifference(ticker, difference);
-    compared.tickers += 1;
-    compared.forecasts += b.value.dates.length;
-    const difference = mu.differenceOf(ticker, a.value);
-    if (difference !== undefined) onDifference(ticker, difference);
   }
   return compared;
 }
 
-/** `mu` of the cut blobs, which is the forecast of the whole ones at its date. */
-class CutMu {
-  readonly #mu = new Map<string, number>();
-  readonly #dates = new Map<string, string>();
-
-  add({ part, ticker, value }: OutputPart): void {
-    if (part === "mu") this.#mu.set(ticker, value);
-    else if (part === "mu_dates") this.#dates.set(ticker, value);
-  }
-
-  differenceOf(ticker: string, whole: ValueOf<"forecasts">): Difference | undefined {
-    const [mu, date] = [this.#mu.get(ticker), this.#dates.get(ticker)];
-    if (mu === undefined) return undefined;
-    const forecast = whole.predicted[whole.dates.indexOf(date ?? "")] ?? null;
-    if (Object.is(mu, forecast)) return undefined;
-    return { code: "forecast_changed", at: `mu ${date}`, whole: forecast, cut: mu };
-  }
-}
-
 /** The parts of both outputs in order; one side is missing if only one output has the ticker. */
-async function* joined(
-  whole: AsyncGenerator<OutputPart>,
-  cut: AsyncGenerator<OutputPart>,
-): AsyncGenerator<{ readonly a?: OutputPart | undefined; readonly b?: OutputPart | undefined }> {
+async function* pairParts(whole: AsyncGenerator<OutputPart>, cut: AsyncGenerator<OutputPart>) {
+  const next = async (parts: AsyncGenerator<OutputPart>) =>
+    (await parts.next()).value as OutputPart | undefined;
   try {
     let [a, b] = [await next(whole), await next(cut)];
     while (a !== undefined || b !== undefined) {
@@ -109,15 +93,18 @@ async function* joined(
   }
 }
 
-async function next(parts: AsyncGenerator<OutputPart>): Promise<OutputPart | undefined> {
-  const step = await parts.next();
-  return step.done === true ? undefined : step.value;
-}
-
 /** Negative if `a` comes first, positive if `b` does, 0 for the same part of the same ticker. */
 function orderOf(a: OutputPart | undefined, b: OutputPart | undefined): number {
   if (a === undefined || b === undefined) return a === undefined ? 1 : -1;
   return DATED_PARTS.indexOf(a.part) - DATED_PARTS.indexOf(b.part) || compareCodePoints(a.ticker, b.ticker);
+}
+
+/** The tickers of an output that join a later block; none without refits. */
+async function lateTickers(path: string, signal: AbortSignal): Promise<ReadonlySet<string>> {
+  const wanted = { refits: { by_ticker: () => ({ joins: true }) } };
+  const { refits } = await readMembers<Partial<OutputBlob>>(fileSource(path), wanted, signal);
+  const tickers = Object.entries(refits?.by_ticker ?? {});
+  return new Set(tickers.filter(([, { joins }]) => joins !== undefined).map(([ticker]) => ticker));
 }
 
 /** A value that differs between the two runs. */

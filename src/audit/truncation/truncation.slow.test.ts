@@ -18,9 +18,9 @@ import { WHOLE_MATRIX } from "../../../test/whole-matrix.testing.ts";
 import type { Report } from "../../contract/output/job-events.ts";
 import { JOBS, type Jobs } from "../../jobs/run-job.ts";
 import type { OpenEngine } from "../../jobs/shared/job.ts";
-import type { AuditInputs } from "../audit-inputs.ts";
+import type { AuditInputs } from "../check.ts";
 import { checked } from "../checked.testing.ts";
-import { centredForecasts, faultyOutput, LOOKING_AHEAD } from "./faulty-jobs.testing.ts";
+import { faultyOutput, LOOKING_AHEAD } from "./faulty-jobs.testing.ts";
 import { truncation } from "./truncation.ts";
 
 after(removeFolders);
@@ -92,12 +92,6 @@ describe("the truncation check", { timeout: 600_000 }, () => {
     assert.deepEqual([asked.slice(3), usual.kernel_level], [Array(3).fill(undefined), undefined]);
   });
 
-  test("chooses a cut inside the window if the blobs have none", async () => {
-    const { status, facts } = await audit(cleanMarket(), RIDGE);
-    assert.equal(status, "clean");
-    assert.deepEqual([facts.learning_end, facts.learning_end_chosen], [DATES[194], true]);
-  });
-
   test("finds nothing in a choice among candidates, and finds members that its losses do not support", async () => {
     const params = {
       ...{ model: "ridge", scaler: "standard", cv_test_size: 6, n_splits: 6, refit_every: 15 },
@@ -150,20 +144,6 @@ describe("the truncation check", { timeout: 600_000 }, () => {
       const { status, findings } = await audit(smallMarket(), JSON.stringify(config), options);
       assert.deepEqual([status, findings], ["clean", []]);
     }
-  });
-
-  test("finds forecasts that are centred on a mean of later ones, and their ticker", async () => {
-    const jobs = centredForecasts("JPM");
-    const { status, findings } = await audit(cleanMarket(DATES[220]), RIDGE, {}, jobs);
-    assert.equal(status, "found");
-    assert.deepEqual(
-      findings.map(({ code, ticker, severity }) => [code, ticker, severity]),
-      [["forecast_changed", "JPM", "high"]],
-    );
-    assert.match(
-      findings[0]!.message,
-      /^JPM: \d+ values differ where the blobs end after 2021-.* the first is predicted 2021-/,
-    );
   });
 
   test("finds a job whose panel looks one row ahead, by the forecasts of the last date before each cut", async () => {

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { parseDlSettings } from "../../contract/config/dl-settings.ts";
 import { parseMlSettings } from "../../contract/config/ml-settings.ts";
-import { auditedConfig } from "./audited-job.ts";
+import { auditedConfig } from "./audited-config.ts";
 
 const ML = `{"ML params": {"model": "rf", "model_params": {"max_features": 1.0, "n_estimators": 9007199254740993},
   "importance": true, "n_splits": 3, "scaler": "robust", "intervals": {"alpha": 0.20}}, "their params": {"key": "secret"}}`;

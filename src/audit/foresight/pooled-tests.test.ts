@@ -1,12 +1,17 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { type Random, seededRandom } from "../../../../test/twins/random.ts";
-import { neweyWestT } from "../../../evaluate/mean-test.ts";
-import { expandingRanks, MIN_EARLIER } from "../expanding-ranks.ts";
-import { FAST_LIMIT, FeaturePace, SLOW_LIMIT } from "../feature-pace.ts";
-import { returnSurprises, TickerSurprises } from "../return-surprises.ts";
-import { featureColumn, tickerHistory } from "../ticker-history.ts";
-import { dateQuantile, isBeyondLimit, orderedDates, type PooledTest, PooledTests } from "./pooled-tests.ts";
+import { type Random, seededRandom } from "../../../test/twins/random.ts";
+import { featureOf, tickerHistory } from "./feature-history.ts";
+import { returnSurprises, surprisesOf } from "./last-returns.ts";
+import {
+  expandingRanks,
+  FAST_LIMIT,
+  FeaturePace,
+  MIN_EARLIER,
+  PooledSums,
+  SLOW_LIMIT,
+} from "./pooled-sums.ts";
+import { dateQuantile, isBeyondLimit, orderedDates, type PooledTest, pooledTests } from "./pooled-tests.ts";
 
 const normals = (n: number, random: Random) => Float64Array.from({ length: n }, () => random.normal());
 
@@ -27,11 +32,6 @@ test("an expanding rank equals a plain count among the rows before", () => {
     const expected = Math.sqrt(12) * ((below + equal / 2) / past.length - 0.5);
     assert.ok(Math.abs(ranks[i]! - expected) < 1e-12);
   }
-});
-
-test("an expanding rank does not change with what comes later", () => {
-  const x = normals(200, seededRandom(2));
-  assert.deepEqual(expandingRanks(x).subarray(0, 120), expandingRanks(x.slice(0, 120)));
 });
 
 test("last returns say nothing about a surprise, and its mean square is 1", () => {
@@ -62,16 +62,6 @@ test("the quantile over dates is Student's of the equivalent degrees of freedom"
   }
 });
 
-test("chance exceeds it as often as its probability says, even far out", () => {
-  const random = seededRandom(4);
-  const draws = 10_000;
-  const ts = Array.from({ length: draws }, () => Math.abs(neweyWestT(normals(100, random))!));
-  for (const p of [0.01, 0.001]) {
-    const share = ts.filter((t) => t > dateQuantile(100, p)).length / draws;
-    assert.ok(share > 1.2 * p && share < 2.8 * p, `${share} of ${2 * p}`);
-  }
-});
-
 /** A market of tickers whose features are given by their returns, and the tests of feature x. */
 function testsOf(
   tickers: number,
@@ -82,7 +72,7 @@ function testsOf(
   const random = seededRandom(seed);
   const dates = Int32Array.from({ length: days }, (_, i) => 18_000 + i);
   const factor = normals(days, random);
-  const pooled = new PooledTests();
+  const pooled = new PooledSums();
   for (let t = 0; t < tickers; t++) {
     let price = 100;
     const returns = factor.map((common) => drift + 0.01 * (0.6 * common + 0.8 * random.normal()));
@@ -93,9 +83,9 @@ function testsOf(
       { ticker: `S${t}`, days: dates, columns: ["x"], values: feature(next, random) },
       { start: dates[0]!, end: dates.at(-1)! },
     );
-    pooled.add(featureColumn(history, 0), new TickerSurprises(history));
+    pooled.add(featureOf(history, 0), surprisesOf(history));
   }
-  return pooled.tests().get("x")!;
+  return pooledTests(pooled).get("x")!;
 }
 
 const P = 1e-5;

@@ -22,13 +22,8 @@ export interface TickerHistory {
   readonly priceRows: Int32Array;
   /** Shape (r), ascending: the same rows in `features`. */
   readonly featureRows: Int32Array;
-}
-
-/** One feature of a ticker on its r rows with a price, NaN if missing. */
-export interface FeatureColumn {
-  readonly name: string;
-  /** Shape (r). */
-  readonly x: Float64Array;
+  /** Ascending: the rows of `features` in the window without a price. */
+  readonly unpricedRows: Int32Array;
 }
 
 /** All labelled rows of the window count, before and after the cut. */
@@ -37,10 +32,13 @@ export function tickerHistory(
   features: TickerFeatures,
   window: Pick<ResolvedWindow, "start" | "end" | "delay">,
 ): TickerHistory {
-  const { delay = 0 } = window;
+  const { start, end, delay = 0 } = window;
   const priced = priceDates(prices, window);
   const { y: labels, returns } = labelPrices(priced.days, priced.prices, delay);
   const joined = joinRows(priced.days, features.days);
+  const isPriced = new Set(joined.feature);
+  const isUnpriced = (row: number) =>
+    !isPriced.has(row) && features.days[row]! >= start && features.days[row]! <= end;
   return {
     ticker: features.ticker,
     days: priced.days,
@@ -51,18 +49,31 @@ export function tickerHistory(
     features,
     priceRows: joined.price,
     featureRows: joined.feature,
+    unpricedRows: Int32Array.from(features.days.keys()).filter(isUnpriced),
   };
 }
 
-/** Shape (n): every value of a column, NaN if missing. */
-export function columnValues({ features }: TickerHistory, column: number): Float64Array {
-  const n = features.days.length;
-  return features.values.subarray(column * n, (column + 1) * n);
+/** One feature of a ticker, NaN if missing. */
+export interface Feature {
+  readonly name: string;
+  /** Shape (n): on every row of the blob. */
+  readonly all: Float64Array;
+  /** Shape (r): on the rows with a price. */
+  readonly x: Float64Array;
+  /** Shape (r): the change since the previous of these rows; NaN on the first one and if either value is missing. */
+  readonly dx: Float64Array;
 }
 
-export function featureColumn(history: TickerHistory, column: number): FeatureColumn {
-  const values = columnValues(history, column);
-  return { name: history.features.columns[column]!, x: pick(values, history.featureRows) };
+export function featureOf({ features, featureRows }: TickerHistory, column: number): Feature {
+  const n = features.days.length;
+  const all = features.values.subarray(column * n, (column + 1) * n);
+  const x = pick(all, featureRows);
+  return {
+    name: features.columns[column]!,
+    all,
+    x,
+    dx: x.map((value, i) => value - (x[i - 1] ?? Number.NaN)),
+  };
 }
 
 /** The values of the given rows, in their order. */
@@ -70,9 +81,4 @@ export function pick(values: Float64Array, rows: Int32Array): Float64Array {
   const picked = new Float64Array(rows.length);
   for (let i = 0; i < rows.length; i++) picked[i] = values[rows[i]!]!;
   return picked;
-}
-
-/** Shape (r): change since the previous row; NaN on the first row and if either value is missing. */
-export function changes(x: Float64Array): Float64Array {
-  return x.map((value, i) => (i === 0 ? Number.NaN : value - x[i - 1]!));
 }

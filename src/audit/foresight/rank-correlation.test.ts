@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { deviationsFromZero, neededDeviations, upperNormalQuantile } from "./significance.ts";
+import { deviationsFromZero, neededDeviations, upperNormalQuantile } from "./rank-correlation.ts";
 
 /** scipy.stats.norm.isf of scipy 1.x. */
 const QUANTILES = [
