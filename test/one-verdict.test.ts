@@ -10,12 +10,12 @@ import type { FindingState, Verdict } from "../src/contract/output/verdict.ts";
 import { VERDICT_STATES } from "../src/contract/output/verdict.ts";
 import { runSummary } from "../src/jobs/shared/run-summary.ts";
 import { dlText, mlText, outputDocument } from "../src/outputs/outputs.testing.ts";
-import { figure, NO_FIGURE, typesetFigures } from "../src/report/figures.ts";
 import { page } from "../src/report/page.ts";
 import { reported, reportedData } from "../src/report/reported.testing.ts";
 import { readForecast } from "../src/service/forecast/read-forecast.ts";
 import { toolResult } from "../src/service/mcp/tool-result.ts";
 import { runMetrics } from "../src/tracking/tracked-output.ts";
+import { figure, NO_FIGURE, typesetFigures } from "../src/view/figures.ts";
 
 const INTERVALS = { intervals: { alpha: 0.1 } };
 const LONG = { fitRows: 400, scoreRows: 300, folds: 12 };

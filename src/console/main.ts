@@ -1,4 +1,4 @@
-import { uploadFetch } from "./forms/inputs/upload-fetch.ts";
+import { uploadFetch } from "./inputs/upload-fetch.ts";
 import { Credentials, PAGE } from "./session.ts";
 import { showShell } from "./shell.ts";
 import { showSignIn } from "./views/sign-in-view.ts";

@@ -1,7 +1,7 @@
 import type { OperationView } from "../client/index.ts";
 import { closeName, summaryIc } from "../contract/output/later-close.ts";
 import { shortVisibleText } from "../contract/visible-text.ts";
-import { bandFigure, figure } from "../report/figures.ts";
+import { bandFigure, figure } from "../view/figures.ts";
 
 /** The model of a job, its verdict and its IC with the 95 % band, from the operation alone. */
 export function worthOf(summary: OperationView["summary"]): string[] {

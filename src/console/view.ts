@@ -1,3 +1,5 @@
+import { createContext } from "preact";
+import { useContext } from "preact/hooks";
 import type { MucastClient, OperationView, QueueView } from "../client/index.ts";
 
 /** What a sentence is about that no other view should show. */
@@ -48,4 +50,11 @@ export interface ViewRoute {
   readonly view: View;
   /** Whether it is useless for a caller with read-only access; then the frame says so instead. */
   readonly isWriting?: true;
+}
+
+export const VisibleView = createContext<ViewContext | undefined>(undefined);
+
+/** What the frame gives to the view that a component belongs to. */
+export function useView(): ViewContext {
+  return useContext(VisibleView)!;
 }

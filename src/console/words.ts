@@ -1,5 +1,5 @@
 import { shortVisibleText, visibleText } from "../contract/visible-text.ts";
-import { figure } from "../report/figures.ts";
+import { figure } from "../view/figures.ts";
 import { element, svgElement } from "./dom.ts";
 
 const SECOND = 1_000;

@@ -185,10 +185,17 @@ const CONSOLE_ICON = "console.svg";
 /** Fetched by the module beside it when the reader opens a form. */
 export const CONSOLE_FORMS = "console/forms/forms.json";
 
+/** The packages of the console, each one module, by the name under which its modules import them. */
+const PACKAGES: Readonly<Record<string, string>> = {
+  preact: "packages/preact.js",
+  "preact/hooks": "packages/preact-hooks.js",
+  htm: "packages/htm.js",
+};
+
 /**
  * Reads the console: its styles, its icon, the schemas of its forms, and the modules that its entry reaches by static imports.
  * The entry comes first, and every module before its imports.
- * @throws Error for a module that imports a package or a Node module, which no browser has.
+ * @throws Error for a module that imports another package or a Node module, which no browser has.
  */
 export function readConsoleFiles(): WebFiles {
   const files = new Map<string, WebFile>();
@@ -200,21 +207,31 @@ export function readConsoleFiles(): WebFiles {
   return webFiles(files);
 }
 
-const IMPORTED = /^(?:import|export)\b[^;"]*?\bfrom\s+"([^"]+)"|^import\s+"([^"]+)"/gm;
+const IMPORTED = /(?<=^(?:import|export)\b[^;"]*?\bfrom\s*"|^import\s*")[^"]+(?=")/gm;
 
-/** @param path of a compiled module. */
-function addModules(path: string, files: Map<string, WebFile>): void {
+/** @param path of a module as the browser loads it. @param name of the package that it is. */
+function addModules(path: string, files: Map<string, WebFile>, name?: string): void {
   if (files.has(path)) return;
-  const source = readFileSync(new URL(IS_CLONE ? path.replace(/\.js$/, ".ts") : path, SOURCES), "utf8");
-  const text = IS_CLONE
-    ? withoutTypes(source).replaceAll(IMPORTED, (statement) => statement.replace(/\.ts"$/, '.js"'))
-    : source;
+  const file =
+    name === undefined
+      ? new URL(IS_CLONE ? path.replace(/\.js$/, ".ts") : path, SOURCES)
+      : new URL(import.meta.resolve(name));
+  const source = readFileSync(file, "utf8");
+  const imports = new Map<string, string | undefined>();
+  const text = (IS_CLONE && name === undefined ? withoutTypes(source) : source).replaceAll(
+    IMPORTED,
+    (target) => {
+      const inPackage = Object.hasOwn(PACKAGES, target) ? PACKAGES[target] : undefined;
+      if (inPackage === undefined && !target.startsWith("."))
+        throw new Error(`${path} imports ${target}, which no browser has`);
+      const own = target.replace(/\.ts$/, ".js");
+      const url = inPackage === undefined ? own : `${"../".repeat(path.split("/").length - 1)}${inPackage}`;
+      imports.set(url, inPackage && target);
+      return url;
+    },
+  );
   files.set(path, webFile(path, text));
-  for (const [, named, bare] of text.matchAll(IMPORTED)) {
-    const target = (named ?? bare)!;
-    if (!target.startsWith(".")) throw new Error(`${path} imports ${target}, which no browser has`);
-    addModules(new URL(target, `file:///${path}`).pathname.slice(1), files);
-  }
+  for (const [url, of] of imports) addModules(new URL(url, `file:///${path}`).pathname.slice(1), files, of);
 }
 
 /** Node warns at the first use that its function may change, and that warning does not belong in the log of the service. */

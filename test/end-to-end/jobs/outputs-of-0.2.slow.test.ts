@@ -9,7 +9,7 @@ import { parquetReadObjects } from "hyparquet";
 import type { OutputBlob } from "../../../src/contract/output/output-blob.ts";
 import { exportForecasts } from "../../../src/export/export-forecasts.ts";
 import { replay } from "../../../src/replay/replay.testing.ts";
-import { typesetFigures } from "../../../src/report/figures.ts";
+import { typesetFigures } from "../../../src/view/figures.ts";
 import { writeReport } from "../../../src/report/write-report.ts";
 import { readForecast } from "../../../src/service/forecast/read-forecast.ts";
 import { openTrackedOutput } from "../../../src/tracking/tracked-output.ts";

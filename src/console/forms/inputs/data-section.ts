@@ -1,5 +1,5 @@
 import type { RawJson } from "../../../contract/json/json-text.ts";
-import { figure } from "../../../report/figures.ts";
+import { figure } from "../../../view/figures.ts";
 import { element, fill } from "../../dom.ts";
 import { errorWords } from "../../problem.ts";
 import type { ViewContext } from "../../view.ts";

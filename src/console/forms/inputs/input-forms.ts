@@ -1,8 +1,9 @@
+import { h, render } from "preact";
 import { element, fill } from "../../dom.ts";
-import type { View, ViewContext } from "../../view.ts";
-import { rememberBlob } from "./blob-name.ts";
+import { type BlobName, rememberBlob } from "../../inputs/blob-name.ts";
+import { UploadList } from "../../inputs/upload-list.ts";
+import { type View, type ViewContext, VisibleView } from "../../view.ts";
 import { makePrepareForm } from "./prepare-form.ts";
-import { makeUploadList } from "./upload-list.ts";
 
 /** URLs of inputs, by the payload members that take them. */
 export interface ReadyInputs {
@@ -15,10 +16,12 @@ export interface ReadyInputs {
  * @param ready is called with the stored inputs.
  */
 export function makeInputs(context: ViewContext, ready: (inputs: ReadyInputs) => void): HTMLElement {
-  const uploads = makeUploadList(context, ({ kind }, url) => {
+  const uploads = element("div");
+  const onStored = ({ kind }: BlobName, url: string) => {
     rememberBlob(context.client, url);
     ready(kind === "feature_engine" ? { feature_url: url } : { data_extractor_url: url });
-  });
+  };
+  render(h(VisibleView.Provider, { value: context, children: h(UploadList, { onStored }) }), uploads);
   const preparation = makePrepareForm(context, ({ feature_url, data_extractor_url }) => {
     rememberBlob(context.client, feature_url);
     rememberBlob(context.client, data_extractor_url);

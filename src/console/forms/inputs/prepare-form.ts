@@ -2,6 +2,7 @@ import { searchOf } from "../../../client/connection.ts";
 import { MucastApiError, type PreparedBlobs, type PrepareOptions } from "../../../client/index.ts";
 import { curlLine } from "../../../contract/curl-line.ts";
 import { element, fill } from "../../dom.ts";
+import { onBytesSent } from "../../inputs/upload-fetch.ts";
 import type { ViewContext } from "../../view.ts";
 import { bytes, counted, textElement } from "../../words.ts";
 import { type Control, fieldControl, newId } from "../fields/field-control.ts";
@@ -9,8 +10,6 @@ import { foldedPart, reveal } from "../fields/folds.ts";
 import type { Field } from "../fields/schema-fields.ts";
 import { copiedCommand } from "../payload/copied-command.ts";
 import { faultsIn, makeRefusal, pathName, placeFaults, type Refusal } from "../payload/refusal.ts";
-import { onBytesSent } from "./upload-fetch.ts";
-import { onFilesDropped } from "./upload-list.ts";
 
 /** Maximum number of warnings listed per CSV. */
 const MAX_WARNINGS = 20;
@@ -216,6 +215,22 @@ function fileChooser(words: typeof PRICES, onChosen: () => void): FileChooser {
       input.focus();
     },
   };
+}
+
+/** @param dropped gets the dropped files; folders are ignored. */
+function onFilesDropped(zone: HTMLElement, dropped: (files: readonly File[]) => void): void {
+  zone.addEventListener("dragover", (event) => {
+    event.preventDefault();
+    zone.classList.add("over");
+  });
+  zone.addEventListener("dragleave", () => zone.classList.remove("over"));
+  zone.addEventListener("drop", (event) => {
+    event.preventDefault();
+    zone.classList.remove("over");
+    const items = [...(event.dataTransfer?.items ?? [])];
+    const files = items.filter((item) => item.kind === "file" && !item.webkitGetAsEntry()?.isDirectory);
+    dropped(files.flatMap((item) => item.getAsFile() ?? []));
+  });
 }
 
 /** The options of a preparation, by the names of the request's query. */

@@ -1,5 +1,5 @@
 import type { StoredBlobView } from "../../../client/index.ts";
-import { blobNameInUrl } from "./blob-name.ts";
+import { blobNameInUrl } from "../../inputs/blob-name.ts";
 
 /** Both stored inputs of a job with the same id. */
 export interface StoredSet {

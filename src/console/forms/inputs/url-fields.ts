@@ -1,8 +1,8 @@
 import { element, fill } from "../../dom.ts";
+import { type BlobKind, knownBlobs, partnerOf } from "../../inputs/blob-name.ts";
 import type { ViewContext } from "../../view.ts";
 import { newId } from "../fields/field-control.ts";
 import type { PayloadForm } from "../payload/payload-form.ts";
-import { type BlobKind, knownBlobs, partnerOf } from "./blob-name.ts";
 
 /** The payload members that name an input, with its kind. */
 const URL_FIELDS: Readonly<Record<string, BlobKind>> = {

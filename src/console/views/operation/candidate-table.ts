@@ -1,5 +1,5 @@
 import type { ForecastView } from "../../../client/index.ts";
-import { figure, type Unit } from "../../../report/figures.ts";
+import { figure, type Unit } from "../../../view/figures.ts";
 import { element } from "../../dom.ts";
 import { counted, textElement } from "../../words.ts";
 

@@ -1,5 +1,5 @@
 import type { ForecastView } from "../../../client/index.ts";
-import { figure, muRange, NO_FIGURE, type Unit } from "../../../report/figures.ts";
+import { figure, muRange, NO_FIGURE, type Unit } from "../../../view/figures.ts";
 import { element } from "../../dom.ts";
 import { textElement } from "../../words.ts";
 import { type BarScale, intervalBar, scaleOf } from "./interval-bar.ts";

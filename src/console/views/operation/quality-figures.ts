@@ -1,6 +1,6 @@
 import type { ForecastView } from "../../../client/index.ts";
 import { verdictFigures } from "../../../contract/output/later-close.ts";
-import { figure, type Unit } from "../../../report/figures.ts";
+import { figure, type Unit } from "../../../view/figures.ts";
 
 type Quality = ForecastView["metrics"]["score"];
 type Judged = NonNullable<ForecastView["verdict"]>["judged"][number];

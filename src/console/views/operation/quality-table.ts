@@ -1,6 +1,6 @@
 import type { ForecastView } from "../../../client/index.ts";
 import { closeTitle, orderBands } from "../../../contract/output/later-close.ts";
-import { bandFigure, figure, NO_FIGURE } from "../../../report/figures.ts";
+import { bandFigure, figure, NO_FIGURE } from "../../../view/figures.ts";
 import { element } from "../../dom.ts";
 import { numbersTable } from "./numbers-table.ts";
 import { qualityFigures } from "./quality-figures.ts";

@@ -1,5 +1,5 @@
-import { type Point, polyline } from "../../../report/charts/path.ts";
-import { figure } from "../../../report/figures.ts";
+import { figure } from "../../../view/figures.ts";
+import { type Point, polyline } from "../../../view/path.ts";
 import { element, fill, svgElement } from "../../dom.ts";
 import type { ViewContext } from "../../view.ts";
 import { counted, textElement } from "../../words.ts";

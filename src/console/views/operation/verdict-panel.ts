@@ -1,5 +1,5 @@
 import type { AuditBlob, ReplayBlob } from "../../../client/index.ts";
-import { figure } from "../../../report/figures.ts";
+import { figure } from "../../../view/figures.ts";
 import { element, fill } from "../../dom.ts";
 import { errorBox } from "../../problem.ts";
 import type { ViewContext } from "../../view.ts";

@@ -1,6 +1,6 @@
 import type { OperationView } from "../../../client/index.ts";
 import { closeName, summaryIc } from "../../../contract/output/later-close.ts";
-import { bandFigure, figure, NO_FIGURE } from "../../../report/figures.ts";
+import { bandFigure, figure, NO_FIGURE } from "../../../view/figures.ts";
 import { type Child, element } from "../../dom.ts";
 import {
   code,

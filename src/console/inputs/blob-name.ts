@@ -1,4 +1,4 @@
-import type { MucastClient } from "../../../client/index.ts";
+import type { MucastClient } from "../../client/index.ts";
 
 /** The two inputs of a job. */
 export const BLOB_KINDS = ["feature_engine", "data_extractor"] as const;

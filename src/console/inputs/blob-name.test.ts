@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
-import { isInputName } from "../../../blob/names.ts";
-import { MucastClient } from "../../../client/index.ts";
+import { isInputName } from "../../blob/names.ts";
+import { MucastClient } from "../../client/index.ts";
 import {
   blobName,
   blobNameInUrl,

@@ -1,0 +1,13 @@
+import htm from "htm";
+import { type ComponentChildren, h, type VNode } from "preact";
+
+/** What an element can contain. */
+export type Child = ComponentChildren;
+
+type Template = (strings: TemplateStringsArray, ...values: readonly unknown[]) => VNode;
+
+/**
+ * Markup that is parsed when it is first rendered, so that a browser runs it without a build. Components are not named in it: a plain
+ * function is called, and one with hooks goes through `h`, so that the compiler checks their props.
+ */
+export const html = (htm as unknown as { bind(create: typeof h): Template }).bind(h);
