@@ -46,7 +46,7 @@ export function lineChart({ name, xTitle, yTitle, lines, at, level }: LineChart)
     <text class="start" x="0" y=${HEIGHT + 18}>${firstX}</text>
     ${lastX > firstX && html`<text class="end" x="100%" y=${HEIGHT + 18}>${lastX}</text>`}
     <text x="50%" y=${HEIGHT + 18}>${xTitle}</text>
-    <text class="y" x="-8" y="-6">${yTitle}</text>
+    <text class="start" x="-50" y="-6">${yTitle}</text>
   </svg>`;
 }
 

@@ -1,5 +1,5 @@
 import htm from "htm";
-import { type ComponentChildren, h, type VNode } from "preact";
+import { type ComponentChildren, h as create, type VNode } from "preact";
 
 /** What an element can contain. */
 export type Child = ComponentChildren;
@@ -10,4 +10,10 @@ type Template = (strings: TemplateStringsArray, ...values: readonly unknown[]) =
  * Markup that is parsed when it is first rendered, so that a browser runs it without a build. Components are not named in it: a plain
  * function is called, and one with hooks goes through `h`, so that the compiler checks their props.
  */
-export const html = (htm as unknown as { bind(create: typeof h): Template }).bind(h);
+export const html = (htm as unknown as { bind(to: typeof create): Template }).bind(create);
+
+/** A component with its props. */
+export const h = create as <P>(
+  component: (props: P) => Child,
+  props: P & { readonly key?: string | number },
+) => VNode;

@@ -54,7 +54,7 @@ export function strip({ value, low, high, reference }: Band, within: readonly nu
 export function bar(value: number, low: number, high: number): VNode {
   const at = (number: number) => (high > low ? Math.round((GRID * (number - low)) / (high - low)) : GRID / 2);
   return html`<svg class="marks bar" viewBox="0 0 1000 14" preserveAspectRatio="none" height="14" aria-hidden="true">
-    <path class=${value < 0 ? "bar bad" : "bar"} d=${`M${at(0)} 3H${at(value)}V11H${at(0)}z`} />
+    <path class="bar" d=${`M${at(0)} 3H${at(value)}V11H${at(0)}z`} />
     <path class="zero" d=${`M${at(0)} 0V14`} />
   </svg>`;
 }

@@ -15,7 +15,7 @@ import {
   unfold,
 } from "./console-forms.testing.ts";
 
-test("an example config that is chosen becomes the config, at a click if that was edited", async () => {
+test("an example config that is chosen becomes the config, and one click brings back what it has replaced", async () => {
   const { page, unwanted, close } = await open("#/job?feature_url=x&operation=run_dl_job");
   const choose = (name: string) => page.selectOption("text=Start from an example config", name);
   const sent = async () => JSON.parse(await sentText(page)) as Record<string, unknown>;
@@ -27,11 +27,11 @@ test("an example config that is chosen becomes the config, at a click if that wa
     assert.deepEqual(await sent(), { feature_url: "x", config: configOf(name) });
   }
   await page.selectOption(control("model"), "lasso");
+  const edited = await sent();
   await choose("pooled-ridge");
-  await page.waitForSelector("text=would replace the config that you have edited");
-  assert.match(await sentText(page), /lasso/);
-  await page.click("button:text-is('Use this config')");
   assert.deepEqual((await sent()).config, configOf("pooled-ridge"));
+  await page.click("button:text-is('Undo')");
+  assert.deepEqual(await sent(), edited);
   await page.fill("textarea.raw", "{");
   await choose("ridge");
   await page.waitForSelector("text=Fix the JSON first.");
@@ -184,6 +184,7 @@ test("faults from the service are shown at their fields, and the first of them h
   const { page, unwanted, close } = await open("#/job?feature_url=https://a/b&data_extractor_url=");
   await page.selectOption(control("model"), "ridge");
   await page.fill(control("model_params"), '{"alpah": 1}');
+  await page.click("text=More settings");
   await page.fill(control("n_splits"), "0");
   await page.focus(control("n_splits"));
   await page.keyboard.press("Enter");
@@ -214,6 +215,7 @@ test("a double click starts one operation, even if the first answer is lost, and
   });
   const { page, unwanted, close } = await open(`#/job?${inputs}`);
   await page.selectOption(control("model"), "ridge");
+  await page.click("text=More settings");
   await page.fill(control("n_splits"), "2");
   const hostile = `it's "$(touch x)" \`y\` \\ !! \u202e\u200b`;
   const raw = await sentText(page);
@@ -250,6 +252,7 @@ test("fills in an audit from an output, with the config's bytes, and submits it 
   assert.equal(await page.inputValue(control("feature_url")), `${service.url}/data/feature_engine_form.json`);
   const config = JSON.parse(await page.inputValue(control("config"))) as Record<string, unknown>;
   assert.deepEqual(config["ML params"], { model: "ridge", n_splits: 2 });
+  await unfold(page);
   await page.click("text=foresight: does a feature know its label?");
   await page.selectOption(control("quick"), "true");
   await page.fill(control("accept"), "mom_1\nmom, 2");

@@ -127,7 +127,7 @@ test("shows the results of a job as text, whatever its tickers are called: forec
   await untilText(page, "https://evil.example/?q=1: it ends early");
   await untilText(page, "90\u202f% interval");
   await untilText(page, "No evidence of skill, sizes worse than zero on the out-of-fold rows: ");
-  await page.click(".view > div > p > button");
+  await page.click("text=Show history");
   await untilText(page, "succeeded");
   assert.deepEqual(unwanted, []);
   await close();
@@ -139,7 +139,7 @@ test("a caller with a key saves the output and opens the report in a new tab, wh
   await service.queue.ended(writer.caller, begun.id);
   const { page, unwanted, saved, context, close } = await openAs(writer, `#/operations/${begun.id}`);
   await untilText(page, "Download output");
-  await page.click("section .buttons button:nth-child(2)");
+  await page.click(".buttons button:nth-child(2)");
   await untilText(page, "Download output");
   await eventually("the output is saved", () => (saved.length === 0 ? undefined : saved));
   assert.deepEqual(saved, [`ml_engine_${begun.id}.json`]);

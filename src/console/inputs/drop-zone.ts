@@ -22,7 +22,9 @@ export function DropZone(props: DropZoneProps): VNode {
   const drop = (event: TargetedDragEvent<HTMLElement>) => {
     event.preventDefault();
     setOver(false);
-    const items = [...(event.dataTransfer?.items ?? [])];
+    // Otherwise the chooser would name the previous file, or none.
+    input.current!.files = event.dataTransfer!.files;
+    const items = [...event.dataTransfer!.items];
     const files = items.filter((item) => item.kind === "file" && !item.webkitGetAsEntry()?.isDirectory);
     onFiles(files.flatMap((item) => item.getAsFile() ?? []));
   };

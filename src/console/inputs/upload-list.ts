@@ -1,8 +1,8 @@
-import { h, type TargetedEvent, type VNode } from "preact";
+import type { TargetedEvent, VNode } from "preact";
 import { useId, useRef, useState } from "preact/hooks";
 import { MucastApiError } from "../../client/index.ts";
 import { countedRows } from "../../view/figures.ts";
-import { html } from "../../view/html.ts";
+import { h, html } from "../../view/html.ts";
 import { bdi, bytes } from "../../view/text.ts";
 import { errorWords } from "../problem.ts";
 import { useView } from "../view.ts";

@@ -1,0 +1,83 @@
+import type { TargetedEvent, VNode } from "preact";
+import { useEffect, useState } from "preact/hooks";
+import { shortVisibleText } from "../../contract/visible-text.ts";
+import { lineChart } from "../../view/chart.ts";
+import { countedRows, figure } from "../../view/figures.ts";
+import { html } from "../../view/html.ts";
+import { panel } from "../../view/panel.ts";
+import { useView } from "../view.ts";
+import type { FollowedRun } from "./follow-run.ts";
+import { bestOf, type CurvePoint, medianOf, type TrainingCurves } from "./training-curves.ts";
+import { readZeroLosses, type ZeroLosses } from "./zero-losses.ts";
+
+/** Maximum number of rows of the table below the chart, the newest epochs. */
+const MAX_ROWS = 60;
+
+/** The losses of the networks while they train: the median of all, or one network. Once the job has succeeded, also the loss of the zero forecast. */
+export function Training({ run: { curves, operation } }: { readonly run: FollowedRun }): VNode | undefined {
+  const { client, signal } = useView();
+  const [network, setNetwork] = useState<number>();
+  const [zeros, setZeros] = useState<ZeroLosses>(new Map());
+  const { networks } = curves;
+  const output = operation.result?.output_name;
+  const isRead = output !== undefined && networks.length > 0;
+  useEffect(() => {
+    // Without the output, the chart is whole except for one line.
+    if (isRead) readZeroLosses(output, { client, signal }).then(setZeros, () => undefined);
+  }, [isRead]);
+  if (networks.length === 0) return undefined;
+  return html`<section>
+    <h2>Training</h2>
+    ${
+      networks.length > 1 &&
+      html`<label>Network${" "}
+      <select value=${network ?? "all"}
+        onChange=${({ currentTarget: { value } }: TargetedEvent<HTMLSelectElement>) => setNetwork(value === "all" ? undefined : Number(value))}>
+        <option value="all">Median of all</option>
+        ${networks.map((name, i) => html`<option value=${i}>${shortVisibleText(name, 40)}</option>`)}
+      </select></label>`
+    }
+    ${lossPanel(curves, networks.length === 1 ? 0 : network, zeros)}
+  </section>`;
+}
+
+function lossPanel(curves: TrainingCurves, network: number | undefined, zeros: ZeroLosses): VNode {
+  const { networks, leftOut } = curves;
+  const name = network === undefined ? undefined : networks[network]!;
+  const points = name === undefined ? curves.median() : curves.of(name);
+  const best = bestOf(points);
+  const known = networks.flatMap((each) => zeros.get(each) ?? []);
+  const zero =
+    name !== undefined
+      ? zeros.get(name)
+      : known.length === networks.length
+        ? (medianOf(known) ?? undefined)
+        : undefined;
+  const which =
+    name === undefined
+      ? `Median of ${countedRows(networks.length, "network")}, for epochs that at least half have reached`
+      : shortVisibleText(name, 40);
+  const found =
+    best === undefined
+      ? "No finite validation loss yet."
+      : `Best validation loss: ${figure(best.validation, "number")} (epoch ${best.epoch}).`;
+  const sentence = `${which}. ${found}`;
+  const line = (of: (point: CurvePoint) => number | null) =>
+    points.map((point) => ({ x: point.epoch, y: of(point) }));
+  const lines = [line(({ validation }) => validation), line(({ train }) => train)];
+  const key = html`<li class="validation">validation loss</li><li class="train">training loss</li>
+    ${best && html`<li class="best">best epoch, ${best.epoch}</li>`}
+    ${zero !== undefined && html`<li class="zero">validation loss of the zero forecast, ${figure(zero, "number")}</li>`}`;
+  const marks = html`${lineChart({ name: sentence, xTitle: "epoch", yTitle: "loss of scaled returns", lines, at: best?.epoch, level: zero })}
+    ${
+      leftOut > 0 &&
+      html`<p class="hint">${countedRows(leftOut, "epoch")} are not shown here because they arrived too fast; the report
+      shows all epochs.</p>`
+    }`;
+  const columns = [
+    { title: "Epoch", cell: ({ epoch }: CurvePoint) => epoch },
+    { title: "Training", cell: ({ train }: CurvePoint) => figure(train, "number") },
+    { title: "Validation", cell: ({ validation }: CurvePoint) => figure(validation, "number") },
+  ];
+  return panel({ sentence, key, marks, columns, rows: points.slice(-MAX_ROWS).reverse() }, "Losses by epoch");
+}
