@@ -49,10 +49,13 @@ test("an empty console runs a job on the example data with one button, and axe f
 
 test("a job takes a stored set, and a set of the form's URLs is marked", async () => {
   const { page, unwanted, close } = await open("#/job");
-  const urls = (id: string) => ({
-    feature_url: `${service.url}/data/feature_engine_${id}.json`,
-    data_extractor_url: `${service.url}/data/data_extractor_${id}.json`,
-  });
+  const urls = (id: string) => {
+    const format = id === "form" ? "json" : "parquet";
+    return {
+      feature_url: `${service.url}/data/feature_engine_${id}.${format}`,
+      data_extractor_url: `${service.url}/data/data_extractor_${id}.${format}`,
+    };
+  };
   const marked = () =>
     page.evaluate<string | undefined>("document.querySelector('.set input:checked')?.value");
   const sets = await page.evaluate<string[]>(
