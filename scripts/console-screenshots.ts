@@ -33,7 +33,7 @@ async function pictures(): Promise<void> {
         browser,
         `${url}/#/operations/${ml.id}`,
         "console-forecast-dark",
-        "document.querySelector('.numbers') !== null",
+        "document.querySelector('.answers') !== null",
       ),
     ];
     await client.cancelOperation(dl.id);
@@ -46,8 +46,7 @@ async function pictures(): Promise<void> {
 }
 
 /** Whether more than half of the epochs have ended. */
-const hasTrained =
-  "document.querySelector('progress')?.value > 0.5 && document.querySelector('.line') !== null";
+const hasTrained = "document.querySelector('progress')?.value > 0.5 && !!document.querySelector('.line')";
 
 /** Uploads both inputs. @returns the payload of either job. */
 async function inputs(client: MucastClient, folder: string) {

@@ -17,3 +17,20 @@ export const h = create as <P>(
   component: (props: P) => Child,
   props: P & { readonly key?: string | number },
 ) => VNode;
+
+/** The listener of a control that passes on its text. */
+export function onText(act: (text: string) => void) {
+  return ({ currentTarget }: { readonly currentTarget: { readonly value: string } }) =>
+    act(currentTarget.value);
+}
+
+/** A list to choose from, by value and words. @param attributes of the element, such as its listeners. */
+export function select(
+  value: string,
+  options: readonly (readonly [value: string, words: string])[],
+  attributes: Readonly<Record<string, unknown>>,
+): VNode {
+  return html`<select ...${attributes} value=${value}>${options.map(
+    ([each, words]) => html`<option value=${each}>${words}</option>`,
+  )}</select>`;
+}

@@ -1,10 +1,10 @@
-import type { TargetedEvent, VNode } from "preact";
+import type { VNode } from "preact";
 import { useId, useRef, useState } from "preact/hooks";
 import type { FormSchemas, ModelParameter } from "../../contract/api/published-schemas.ts";
 import type { Operation } from "../../contract/config/job-operations.ts";
 import type { RawJson } from "../../contract/json/json-text.ts";
 import { countedRows } from "../../view/figures.ts";
-import { html } from "../../view/html.ts";
+import { html, onText, select } from "../../view/html.ts";
 import { bdi } from "../../view/text.ts";
 import {
   choiceSize,
@@ -132,13 +132,16 @@ export function Candidates({ operation, schemas, fields }: CandidatesProps): VNo
     if (index === left.length)
       place.current!.querySelector<HTMLElement>("li:nth-last-child(2) button, select")!.focus();
   };
-  const select = (name: string, none: string) => html`<div class="field">
+  const setting = (name: string, none: string) => html`<div class="field">
     <label for=${`${id}-${name}`}>${nameOf({ name, isRequired: false })}</label>
-    <select id=${`${id}-${name}`} value=${picked[name] ?? ""}
-      onChange=${({ currentTarget }: TargetedEvent<HTMLSelectElement>) => pick({ ...picked, [name]: currentTarget.value })}>
-      <option value="">${none}</option>
-      ${fieldAt([...root, name]).choices.map((choice) => html`<option value=${choice}>${choice}</option>`)}
-    </select></div>`;
+    ${select(
+      picked[name] ?? "",
+      [["", none], ...fieldAt([...root, name]).choices.map((choice) => [choice, choice] as const)],
+      {
+        id: `${id}-${name}`,
+        onChange: onText((text) => pick({ ...picked, [name]: text })),
+      },
+    )}</div>`;
   return html`<div ref=${place}>
     <ol class="candidates">${entries.map((entry, i) => {
       const count = entrySize(entry);
@@ -148,13 +151,13 @@ export function Candidates({ operation, schemas, fields }: CandidatesProps): VNo
     <p role="status">${entries.length > 0 && sizeWords(total)}</p>
     ${faultLine(sizeFaults(total))}
     <fieldset class="new-candidate"><legend>Add candidates</legend>
-      ${select(model, `(${noun} of this config)`)}
-      ${settings.map((name) => select(name, "(as in this config)"))}
+      ${setting(model, `(${noun} of this config)`)}
+      ${settings.map((name) => setting(name, "(as in this config)"))}
       <div class="field">
         <label for=${id}>Parameters, one per line</label>
         <textarea id=${id} rows="3" class="code" maxlength="4000" autocomplete="off" spellcheck=${false} value=${grid}
           aria-describedby=${`${id}-hint ${id}-fault`}
-          onInput=${({ currentTarget }: TargetedEvent<HTMLTextAreaElement>) => setGrid(currentTarget.value)} />
+          onInput=${onText(setGrid)} />
         <p class="hint" id=${`${id}-hint`}>For example: ${example}. Each combination of the values of all lines is a candidate.</p>
         ${faultLine(fault === undefined ? [] : [fault], `${id}-fault`)}
       </div>

@@ -55,6 +55,19 @@ export async function auditedPayload(context: ViewContext): Promise<EarlierPaylo
   return { operation: "audit", text: audit.text, note, problem: undefined };
 }
 
+/** The payload of a replay of the output that the address names: as `output`, its URL, or of the job `operation`; undefined if it names none. */
+export async function replayedPayload({
+  client,
+  params,
+  signal,
+}: ViewContext): Promise<EarlierPayload | undefined> {
+  const id = params.get("operation");
+  const url =
+    id === null ? params.get("output") : (await client.getOperation(id, { signal })).result?.output_url;
+  const text = JSON.stringify({ output_url: url }, null, 2);
+  return url == null ? undefined : { operation: "replay", text, note: "", problem: undefined };
+}
+
 function missing(name: string): string {
   return `The payload of ${name} is not stored, so the form is empty.`;
 }

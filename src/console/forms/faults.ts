@@ -1,4 +1,5 @@
-import type { VNode } from "preact";
+import type { RefObject, VNode } from "preact";
+import { useEffect, useState } from "preact/hooks";
 import type { Problem } from "../../contract/problems/problem.ts";
 import { countedRows } from "../../view/figures.ts";
 import { html } from "../../view/html.ts";
@@ -55,21 +56,53 @@ function isAtOrBelow(path: string, place: string): boolean {
   return path === place || path.startsWith(`${place}.`) || path.startsWith(`${place}[`);
 }
 
-/** Why something was refused, above the fields to change. A screen reader announces it at once. */
-export function refusalBox(sentence: string | undefined, elsewhere: readonly PlacedFault[]): VNode {
-  return html`<div class="refusal" role="alert">${sentence !== undefined && html`<p>${bdi(sentence, MAX_SENTENCE_LENGTH)}</p>`}${faultList(elsewhere)}</div>`;
-}
-
-/** @param placed how many faults appear in another `place`. */
-export function refusalSentence({ title, advice }: Problem, placed: number, place: string): string {
-  const where =
-    placed === 0 ? "" : ` ${countedRows(placed, "error")} ${placed === 1 ? "is" : "are"} shown ${place}.`;
-  return `${title}.${where} ${advice}`;
+/**
+ * What the service has refused in a form: a sentence above the fields, and the faults at them.
+ * @param paths of the controls and sections that the form shows. @param place where faults with a field are shown, in words.
+ */
+export function useRefusal(form: RefObject<HTMLElement | null>, paths: readonly Path[], place: string) {
+  const [faults, setFaults] = useState<readonly PlacedFault[]>([]);
+  const [sentence, say] = useState<string>();
+  const [shown, setShown] = useState(0);
+  const { at, elsewhere } = placeFaults(faults, paths);
+  useEffect(() => {
+    if (shown > 0) focusFirstFault(form.current!);
+  }, [shown]);
+  const clear = () => {
+    setFaults([]);
+    say(undefined);
+  };
+  return {
+    faults,
+    at,
+    /** A screen reader announces it at once. */
+    box: html`<div class="refusal" role="alert">${sentence !== undefined && html`<p>${bdi(sentence, MAX_SENTENCE_LENGTH)}</p>`}
+      ${elsewhere.length > 0 && faultList(elsewhere)}</div>`,
+    say,
+    clear,
+    /** Unfolds the faults, and moves the focus to the first one. */
+    point: () => setShown((count) => count + 1),
+    explain: (problem: Problem) => {
+      const all = faultsIn(problem);
+      const placed = all.length - placeFaults(all, paths).elsewhere.length;
+      const where =
+        placed === 0 ? "" : ` ${countedRows(placed, "error")} ${placed === 1 ? "is" : "are"} shown ${place}.`;
+      say(`${problem.title}.${where} ${problem.advice}`);
+      setFaults(all);
+      setShown((count) => count + 1);
+    },
+    /** Removes the faults that changes of these members may have settled. */
+    settle: (...changed: readonly string[]) => {
+      const left = faults.filter((fault) => !changed.some((path) => mayChange(path, fault.path)));
+      if (left.length === faults.length) return;
+      if (left.length === 0) clear();
+      else setFaults(left);
+    },
+  };
 }
 
 /** Faults with their paths. */
-export function faultList(faults: readonly PlacedFault[], id?: string): VNode | undefined {
-  if (faults.length === 0 && id === undefined) return undefined;
+export function faultList(faults: readonly PlacedFault[], id?: string): VNode {
   return html`<ul class=${id === undefined ? undefined : "fault"} id=${id}>${faults.map(
     ({ path, message }) =>
       html`<li>${bdi(path === "" ? message : `${path}: ${message}`, MAX_SENTENCE_LENGTH)}</li>`,
@@ -81,6 +114,16 @@ export function faultLine(messages: readonly string[], id?: string): VNode {
   return html`<p class="fault" id=${id} tabindex="-1" hidden=${messages.length === 0}>${messages.map(
     (message, i) => html`${i > 0 && html`<br />`}${bdi(message, MAX_SENTENCE_LENGTH)}`,
   )}</p>`;
+}
+
+/** Unfolds the faults that a form shows, and moves the focus to the control of the first one, or to the fault of a section. */
+function focusFirstFault(form: HTMLElement): void {
+  const lines = [
+    ...form.querySelectorAll<HTMLElement>(":is(.field, .group, .section) > .fault:not([hidden])"),
+  ];
+  for (const line of lines) reveal(line);
+  const control = lines[0]?.closest(".field")?.querySelector<HTMLElement>("input, select, textarea");
+  (control ?? lines[0])?.focus();
 }
 
 /** Unfolds everything around an element. */

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { type RawJson, rawNumber } from "../../contract/json/json-text.ts";
-import { acceptedText, defaultText, fieldText, fieldValue, numberFault } from "./field-text.ts";
+import { acceptedText, defaultText, fieldText, fieldValue } from "./field-text.ts";
 import type { Field, FieldKind } from "./schema-fields.ts";
 
 function field(kind: FieldKind, bounds: Field["bounds"] = {}, byDefault?: string): Field {
@@ -63,12 +63,4 @@ test("a field says its range and its default in words", () => {
   assert.equal(acceptedText(field("text", {}, '"auto"')), "Default: auto.");
   assert.equal(acceptedText(field("choice", {}, '"none"')), "");
   assert.equal(defaultText("true"), "true");
-});
-
-test("a number outside its range is reported before it is sent", () => {
-  const alpha = field("number", { above: 0, below: 1 });
-  for (const text of ["0", "1", "x", "0,1", "-1", "1e999"]) assert.ok(numberFault(alpha, text), text);
-  for (const text of ["0.5", "", " 1e-3 "]) assert.equal(numberFault(alpha, text), undefined, text);
-  assert.ok(numberFault(field("integer", { least: 1, most: 5 }), "2.5"));
-  assert.equal(numberFault(field("integer", { least: 1, most: 5 }), "5"), undefined);
 });

@@ -121,20 +121,3 @@ export function defaultText(byDefault: string): string {
 function shown(number: number): string {
   return Number.isSafeInteger(number) ? number.toLocaleString("en-US") : String(number);
 }
-
-/** Why the text is not a valid number for the field, checked before it is sent; the service decides. */
-export function numberFault(field: Field, text: string): string | undefined {
-  if (field.kind !== "number" && field.kind !== "integer") return undefined;
-  const trimmed = text.trim();
-  if (trimmed === "") return undefined;
-  const { least, most, above, below } = field.bounds;
-  const number = JSON_NUMBER.test(trimmed) ? Number(trimmed) : Number.NaN;
-  const isInside =
-    Number.isFinite(number) &&
-    (field.kind === "number" || Number.isInteger(number)) &&
-    number >= (least ?? -Infinity) &&
-    number <= (most ?? Infinity) &&
-    number > (above ?? -Infinity) &&
-    number < (below ?? Infinity);
-  return isInside ? undefined : rangeInWords(field);
-}

@@ -5,14 +5,7 @@ import { shortVisibleText } from "../../contract/visible-text.ts";
 import { type Child, h, html } from "../../view/html.ts";
 import { prose } from "../../view/text.ts";
 import { faultLine, type PlacedFault, pathName } from "./faults.ts";
-import {
-  acceptedText,
-  defaultText,
-  fieldText,
-  fieldValue,
-  numberFault,
-  placeholderText,
-} from "./field-text.ts";
+import { acceptedText, defaultText, fieldText, fieldValue, placeholderText } from "./field-text.ts";
 import { choiceLabel, labelOf } from "./labels.ts";
 import { MAX_PAYLOAD_LENGTH, type Path } from "./payload-tree.ts";
 import { allParts, type Field, type FormPart, type Group } from "./schema-fields.ts";
@@ -103,7 +96,7 @@ function Section({ group, folds }: { readonly group: Group; readonly folds: Fold
   const line = faultLine(found.map((fault) => `${fault.path}: ${fault.message}`));
   const inner = h(Fields, { parts, folds, path });
   if (parts.length === 1 && parts[0]!.kind === "group" && presence === "always")
-    return html`<div>${line}${inner}</div>`;
+    return html`<div class="section">${line}${inner}</div>`;
   const isIncluded = presence === "always" || valueAt(path) !== undefined;
   return html`<fieldset class="group">
     <legend>${nameOf({ name, isRequired: false })}</legend>
@@ -130,19 +123,14 @@ export function Control({ field }: { readonly field: Field }): VNode {
   const { valueAt, set, faults, broken, setBroken, extras = {}, offered } = useForm();
   const id = useId();
   const [typed, setTyped] = useState<string>();
-  const [wrong, setWrong] = useState<string>();
   const path = pathName(field.path);
   const stuck = broken.get(path);
   // The reader's own characters stay unchanged while they are typed.
   const text = stuck?.text ?? typed ?? fieldText(field, valueAt(field.path));
-  const messages = [
-    stuck?.message ?? wrong ?? [],
-    (faults.get(path) ?? []).map(({ message }) => message),
-  ].flat();
+  const messages = [stuck?.message ?? [], (faults.get(path) ?? []).map(({ message }) => message)].flat();
   const write = (input: HTMLInputElement) => {
     const { value } = input;
     if (document.activeElement === input) setTyped(value);
-    setWrong(undefined);
     try {
       set(field.path, fieldValue(field, value), field.kind === "json" ? value : undefined);
     } catch (error) {
@@ -158,7 +146,6 @@ export function Control({ field }: { readonly field: Field }): VNode {
     "aria-invalid": messages.length > 0 ? "true" : undefined,
     list: urls.length > 0 ? `${id}-list` : undefined,
     onInput: ({ currentTarget }: TargetedEvent<HTMLInputElement>) => write(currentTarget),
-    onChange: () => setWrong(numberFault(field, text)),
     onBlur: () => setTyped(undefined),
   };
   const below = html`

@@ -1,10 +1,10 @@
-import type { TargetedEvent, VNode } from "preact";
+import type { VNode } from "preact";
 import { useId, useState } from "preact/hooks";
 import type { FormSchemas } from "../../contract/api/published-schemas.ts";
 import type { ExampleConfig } from "../../contract/config/example-configs.ts";
 import type { Operation } from "../../contract/config/job-operations.ts";
 import { type RawJson, rawNumbersOf } from "../../contract/json/json-text.ts";
-import { h, html } from "../../view/html.ts";
+import { h, html, onText, select } from "../../view/html.ts";
 import { DataSection, type ReadyInputs } from "../inputs/data-section.ts";
 import { partnerOf, readInputs, type StoredInputs, urlsFor } from "../inputs/stored-inputs.ts";
 import { Loaded, THIS_VIEW, useView, type ViewContext } from "../view.ts";
@@ -123,6 +123,7 @@ function LoadedJobForm({ schemas, earlier, stored: first }: Start): VNode {
   return html`
     ${earlier !== undefined && html`<p class="hint">${earlier.note}</p>`}
     ${h(DataSection, {
+      schemas,
       stored,
       asked,
       urls: URLS.map((name) => draftValue(draft, [name])),
@@ -206,10 +207,11 @@ interface ExampleChooserProps {
 /** Offers the example configs of a job. The chosen one becomes the config; what it has replaced comes back with one click. */
 function ExampleChooser({ examples, draft, onDraft }: ExampleChooserProps): VNode {
   const id = useId();
+  const names = examples.map((example) => [example.name, example.name] as const);
   const [name, setName] = useState("");
   const [said, say] = useState("");
   const [replaced, setReplaced] = useState<Draft>();
-  const onChange = ({ currentTarget: { value } }: TargetedEvent<HTMLSelectElement>) => {
+  const pick = (value: string) => {
     const { config, summary } = examples.find((example) => example.name === value)!;
     setName(value);
     if (draft.fault !== undefined) return say("Fix the JSON first.");
@@ -228,10 +230,11 @@ function ExampleChooser({ examples, draft, onDraft }: ExampleChooserProps): VNod
   return html`<div class="field examples">
     <label for=${id}>Start from an example config</label>
     <div class="beside">
-      <select id=${id} value=${name} aria-describedby=${`${id}-hint`} onChange=${onChange}>
-        <option value="" disabled>choose one</option>
-        ${examples.map((example) => html`<option value=${example.name}>${example.name}</option>`)}
-      </select>
+      ${select(name, [...(name === "" ? [["", "choose one"] as const] : []), ...names], {
+        id,
+        "aria-describedby": `${id}-hint`,
+        onChange: onText(pick),
+      })}
       ${replaced !== undefined && html`<button type="button" onClick=${undo}>Undo</button>`}
     </div>
     <p class="hint" id=${`${id}-hint`} role="status">${said}</p>

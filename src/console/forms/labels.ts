@@ -72,6 +72,11 @@ const LABELS: Readonly<Record<string, string>> = {
   tags: "Tags",
   only_features: "Only features of your own",
   time_zone: "Time zone",
+  ticker: "Ticker of the file",
+  date_format: "Order of dates",
+  format: "Format of the blobs",
+  compression: "Compression",
+  float32: "Features as float32",
 };
 
 /** The label of a member; undefined if the form only knows its name. */

@@ -1,7 +1,7 @@
-import type { TargetedEvent, VNode } from "preact";
+import type { VNode } from "preact";
 import { useId, useState } from "preact/hooks";
 import type { FormSchemas, ModelParameter } from "../../contract/api/published-schemas.ts";
-import { html } from "../../view/html.ts";
+import { html, onText, select } from "../../view/html.ts";
 import { table } from "../../view/table.ts";
 import { faultLine, pathName } from "./faults.ts";
 import { useForm } from "./field.ts";
@@ -35,17 +35,23 @@ export function ModelParameters({ schemas }: { readonly schemas: FormSchemas }):
     setFault(undefined);
     set([...MODEL_PARAMS, name], readTree(byDefault ?? "null", name));
   };
-  const onChange = ({ currentTarget: { value } }: TargetedEvent<HTMLSelectElement>) => {
-    choose(value);
+  const pick = (text: string) => {
+    choose(text);
     setFault(undefined);
   };
   return html`<div class="parameters">
     <div class="field">
       <label for=${id}>Add a parameter of ${model}</label>
       <div class="beside">
-        <select id=${id} value=${name} aria-describedby=${`${id}-hint ${id}-fault`} onChange=${onChange}>
-          ${parameters.map((each) => html`<option value=${each.name}>${each.name}</option>`)}
-        </select>
+        ${select(
+          name,
+          parameters.map((each) => [each.name, each.name] as const),
+          {
+            id,
+            "aria-describedby": `${id}-hint ${id}-fault`,
+            onChange: onText(pick),
+          },
+        )}
         <button type="button" onClick=${insert}>Add</button>
       </div>
       <p class="hint" id=${`${id}-hint`}>${parameterText(parameter)}</p>

@@ -13,18 +13,7 @@ import { type Child, h, html } from "../../view/html.ts";
 import { useView } from "../view.ts";
 import { Command } from "./command.ts";
 import { type Draft, draftValue, readDraft, withMember } from "./draft.ts";
-import {
-  faultLine,
-  faultList,
-  faultsIn,
-  mayChange,
-  type PlacedFault,
-  pathName,
-  placeFaults,
-  refusalBox,
-  refusalSentence,
-  reveal,
-} from "./faults.ts";
+import { faultLine, faultList, type PlacedFault, pathName, useRefusal } from "./faults.ts";
 import { Fields, type Folds, type FormState, shownPaths, VisibleForm } from "./field.ts";
 import { useKeptDraft } from "./kept-drafts.ts";
 import { MAX_PAYLOAD_LENGTH, type Path } from "./payload-tree.ts";
@@ -62,15 +51,9 @@ interface PayloadFormProps {
 export function PayloadForm(props: PayloadFormProps): VNode {
   const { operation, parts, folds = {}, draft, onDraft, submit, isReady, problem, extras, offered } = props;
   const { client, baseUrl, hasCredentials, signal, notify, navigate } = useView();
-  const [faults, setFaults] = useState<readonly PlacedFault[]>([]);
-  const [refusal, setRefusal] = useState<string>();
-  /** Counts the refusals: each moves the focus to its first fault. */
-  const [refused, setRefused] = useState(0);
   const [broken, setBroken] = useState<FormState["broken"]>(new Map());
   const [isSending, setSending] = useState(false);
   const [nonce, setNonce] = useState(newNonce);
-  const [tab, setTab] = useState<"fields" | "json">("fields");
-  const isWide = useWideScreen();
   const form = useRef<HTMLFormElement>(null);
   const busy = useRef(false);
   /** The newest draft, of which the last one by this form itself. */
@@ -80,15 +63,8 @@ export function PayloadForm(props: PayloadFormProps): VNode {
   now.current = draft;
   useKeptDraft(operation, draft.text, signal);
   const valueAt = (path: Path) => draftValue(draft, path);
-  const { at, elsewhere } = placeFaults(faults, shownPaths(parts, valueAt));
+  const refusal = useRefusal(form, shownPaths(parts, valueAt), "next to the fields and below the JSON");
   const key = keyOf(nonce, draft.text);
-  const isRaw = !isWide && tab === "json";
-  /** Removes the faults that changes of these members may have settled. */
-  const settle = (...paths: readonly string[]) => {
-    const left = faults.filter((fault) => !paths.some((path) => mayChange(path, fault.path)));
-    setFaults(left);
-    if (left.length < faults.length && left.length === 0) setRefusal(undefined);
-  };
   const state: FormState = {
     valueAt,
     set: (path, value, json) => {
@@ -96,9 +72,9 @@ export function PayloadForm(props: PayloadFormProps): VNode {
       now.current = own.current;
       onDraft(own.current);
       setBroken(new Map([...broken].filter(([name]) => name !== pathName(path))));
-      settle(pathName(path));
+      refusal.settle(pathName(path));
     },
-    faults: at,
+    faults: refusal.at,
     broken,
     setBroken: (path, text, message) => setBroken(new Map([...broken, [pathName(path), { text, message }]])),
     ...(extras && { extras }),
@@ -107,16 +83,7 @@ export function PayloadForm(props: PayloadFormProps): VNode {
   const explain = (found: Problem) => {
     // The service has another payload under this key, for example from a command that was edited after it was copied.
     if (found.code === "idempotency_conflict") setNonce(newNonce());
-    const all = faultsIn(found);
-    const placed =
-      all.length -
-      placeFaults(
-        all,
-        shownPaths(parts, (path) => draftValue(now.current, path)),
-      ).elsewhere.length;
-    setRefusal(refusalSentence(found, placed, "next to the fields and below the JSON"));
-    setFaults(all);
-    setRefused((count) => count + 1);
+    refusal.explain(found);
   };
   useEffect(() => {
     if (problem !== undefined) explain(problem);
@@ -128,21 +95,13 @@ export function PayloadForm(props: PayloadFormProps): VNode {
     if (draft === own.current || draft === before) return;
     const names = Object.keys({ ...(before.tree as object), ...(draft.tree as object) });
     setBroken(new Map());
-    settle(...names.filter((name) => draftValue(before, [name]) !== draftValue(draft, [name])));
+    refusal.settle(...names.filter((name) => draftValue(before, [name]) !== draftValue(draft, [name])));
   }, [draft]);
-  useEffect(() => {
-    if (refused === 0) return;
-    const lines = [...form.current!.querySelectorAll<HTMLElement>(".fields .fault:not([hidden])")];
-    for (const line of lines) reveal(line);
-    const control = lines[0]?.closest(".field")?.querySelector<HTMLElement>("input, select, textarea");
-    (isRaw ? form.current!.querySelector<HTMLElement>("textarea.raw") : (control ?? lines[0]))?.focus();
-  }, [refused]);
   const send = async () => {
     const { text } = draft;
     busy.current = true;
     setSending(true);
-    setFaults([]);
-    setRefusal(undefined);
+    refusal.clear();
     try {
       const { id } = await SUBMITS[operation](client, text, { idempotencyKey: key, signal });
       notify(`Submitted as ${id}.`, "done", id);
@@ -150,7 +109,7 @@ export function PayloadForm(props: PayloadFormProps): VNode {
     } catch (error) {
       if (signal.aborted) return;
       if (error instanceof MucastApiError) explain(error.problem);
-      else setRefusal(NO_RESPONSE);
+      else refusal.say(NO_RESPONSE);
     } finally {
       busy.current = false;
       setSending(false);
@@ -160,20 +119,12 @@ export function PayloadForm(props: PayloadFormProps): VNode {
     event.preventDefault();
     if (busy.current) return;
     // The reader must see what will be sent.
-    if (draft.fault !== undefined && isRaw) form.current!.querySelector<HTMLElement>("textarea.raw")!.focus();
-    else if (draft.fault !== undefined) setRefusal(WAITING);
-    else if (broken.size > 0) setRefused((count) => count + 1);
+    if (draft.fault !== undefined) refusal.say(WAITING);
+    else if (broken.size > 0) refusal.point();
     else if (isReady?.() !== false) void send();
   };
-  const fields = html`<div>
-    <p class="fault" hidden=${draft.fault === undefined}>${WAITING}</p>
-    <fieldset class="fields" disabled=${draft.fault !== undefined}>
-      ${h(VisibleForm.Provider, { value: state, children: h(Fields, { parts, folds }) })}
-    </fieldset>
-  </div>`;
   const onText = (text: string) => {
-    setFaults([]);
-    setRefusal(undefined);
+    refusal.clear();
     setBroken(new Map());
     own.current = readDraft(text, draft);
     onDraft(own.current);
@@ -185,10 +136,17 @@ export function PayloadForm(props: PayloadFormProps): VNode {
     hasKey: hasCredentials,
     body: draft.text,
   });
-  const panels = { fields, json: h(RawPayload, { draft, faults, onText }) };
   return html`<form class="payload" novalidate ref=${form} onSubmit=${onSubmit}>
-    ${refusalBox(refusal, elsewhere)}
-    ${h(EditorTabs, { panels, tab, isWide, onTab: setTab })}
+    ${refusal.box}
+    <div class="editor">
+      <div>
+        <p class="fault" hidden=${draft.fault === undefined}>${WAITING}</p>
+        <fieldset class="fields" disabled=${draft.fault !== undefined}>
+          ${h(VisibleForm.Provider, { value: state, children: h(Fields, { parts, folds }) })}
+        </fieldset>
+      </div>
+      ${h(RawPayload, { draft, faults: refusal.faults, onText })}
+    </div>
     ${h(Command, { summary: "Show the request as curl", hint: CURL_HINT, text: command })}
     <p class="actions"><button type="submit" class="main" aria-disabled=${isSending ? "true" : "false"}>${submit}</button></p>
     <p role="status">${isSending && "Sending… If the service is busy or offline, the request is sent again."}</p>
@@ -246,55 +204,4 @@ function RawPayload({ draft, faults, onText }: RawPayloadProps): VNode {
     ${faultList(faults, `${id}-refused`)}
     <p class="hint" id=${`${id}-hint`}>${RAW_HINT}</p>
   </div></div>`;
-}
-
-/** Wide enough for both panels beside each other; `console-forms.css` has the same width. */
-const WIDE = "(min-width: 72rem)";
-
-function useWideScreen(): boolean {
-  const { signal } = useView();
-  const [wide] = useState(() => matchMedia(WIDE));
-  const [isWide, setWide] = useState(wide.matches);
-  useEffect(() => wide.addEventListener("change", () => setWide(wide.matches), { signal }), []);
-  return isWide;
-}
-
-const TABS = { fields: "Fields", json: "JSON" } as const;
-type Tab = keyof typeof TABS;
-
-interface EditorTabsProps {
-  readonly panels: Readonly<Record<Tab, VNode>>;
-  readonly tab: Tab;
-  readonly isWide: boolean;
-  onTab(tab: Tab): void;
-}
-
-/** Both panels on a wide screen, otherwise one at a time: the arrow keys, Home and End move between tabs, and Tab moves into the panel. */
-function EditorTabs({ panels, tab, isWide, onTab }: EditorTabsProps): VNode {
-  const id = useId();
-  const list = useRef<HTMLDivElement>(null);
-  const names = Object.keys(TABS) as Tab[];
-  const onKeyDown = (event: KeyboardEvent) => {
-    const at = names.indexOf(tab);
-    const target = { ArrowLeft: at - 1, ArrowRight: at + 1, Home: 0, End: names.length - 1 }[event.key];
-    if (target === undefined) return;
-    event.preventDefault();
-    const next = (target + names.length) % names.length;
-    onTab(names[next]!);
-    (list.current!.children[next] as HTMLElement).focus();
-  };
-  return html`<div class="tabs" role="tablist" aria-label="Request editor" hidden=${isWide} ref=${list} onKeyDown=${onKeyDown}>
-      ${names.map(
-        (
-          name,
-        ) => html`<button type="button" role="tab" id=${`${id}-${name}`} aria-controls=${`${id}-${name}-panel`}
-          aria-selected=${name === tab ? "true" : "false"} tabindex=${name === tab ? 0 : -1} onClick=${() => onTab(name)}>${TABS[name]}</button>`,
-      )}
-    </div>
-    <div class="editor">${names.map(
-      (
-        name,
-      ) => html`<div key=${name} id=${`${id}-${name}-panel`} role=${isWide ? "group" : "tabpanel"} aria-labelledby=${`${id}-${name}`}
-        hidden=${!isWide && name !== tab}>${panels[name]}</div>`,
-    )}</div>`;
 }

@@ -52,9 +52,9 @@ test("every member of run_ml_job's payload has a control of its kind, in the sch
     ["config.ML params.choice.seed", "integer"],
     ["config.ML params.choice.warm_up", "integer"],
     ["config.ML params.importance", "flag"],
-    ["start", "text"],
-    ["end", "text"],
-    ["learning_end", "text"],
+    ["start", "date"],
+    ["end", "date"],
+    ["learning_end", "date"],
     ["portable", "flag"],
     ["tags", "names"],
   ]);

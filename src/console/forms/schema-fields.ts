@@ -25,7 +25,7 @@ export interface Field extends Part {
 
 /**
  * `choice`: one of a list. `flag`: true or false. `number` and `integer`. `text`. `numbers`: a list of numbers. `checks`: some of a
- * list. `names`: a list of strings. `json`: any object. `date`, which no schema has: of the options of a preparation.
+ * list. `names`: a list of strings. `json`: any object. `date`: a text.
  */
 export type FieldKind =
   | "choice"
@@ -132,7 +132,7 @@ function kindOf(schema: JsonSchema): FieldKind {
     case "object":
       return "json";
     default:
-      return "text";
+      return schema.format === "date" ? "date" : "text";
   }
 }
 

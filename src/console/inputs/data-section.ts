@@ -1,5 +1,6 @@
 import type { VNode } from "preact";
 import { useEffect, useId, useRef, useState } from "preact/hooks";
+import type { FormSchemas } from "../../contract/api/published-schemas.ts";
 import type { RawJson } from "../../contract/json/json-text.ts";
 import { countedRows, figure } from "../../view/figures.ts";
 import { h, html } from "../../view/html.ts";
@@ -14,6 +15,7 @@ import { Inputs, type ReadyInputs } from "./upload-form.ts";
 const MAX_SHOWN = 5;
 
 interface DataSectionProps {
+  readonly schemas: FormSchemas;
   readonly stored: StoredInputs;
   /** How often the reader has submitted without having chosen data. */
   readonly asked: number;
@@ -26,7 +28,7 @@ interface DataSectionProps {
 }
 
 /** The choice of a job's inputs: the stored sets, newest first, and the ways to add one. */
-export function DataSection({ stored, asked, urls, onChosen, onStored }: DataSectionProps): VNode {
+export function DataSection({ schemas, stored, asked, urls, onChosen, onStored }: DataSectionProps): VNode {
   const context = useView();
   const id = useId();
   const place = useRef<HTMLFieldSetElement>(null);
@@ -71,7 +73,7 @@ export function DataSection({ stored, asked, urls, onChosen, onStored }: DataSec
     </div>
     <details class="inputs" open=${sets.length === 0}>
       <summary>Add data: a file of prices, or input blobs</summary>
-      ${h(Inputs, { onReady: onStored })}
+      ${h(Inputs, { schemas, onReady: onStored })}
     </details>
   </fieldset>`;
 }

@@ -1,6 +1,9 @@
 import type { VNode } from "preact";
 import { useState } from "preact/hooks";
+import type { FormSchemas } from "../../contract/api/published-schemas.ts";
 import { h, html } from "../../view/html.ts";
+import { formSchemas } from "../forms/form-schemas.ts";
+import { Loaded } from "../view.ts";
 import { PrepareForm } from "./prepare-form.ts";
 import { UploadList } from "./upload-list.ts";
 
@@ -10,10 +13,16 @@ export interface ReadyInputs {
   readonly data_extractor_url?: string;
 }
 
+interface InputsProps {
+  readonly schemas: FormSchemas;
+  onReady(inputs: ReadyInputs): void;
+}
+
 /** The ways to get inputs into the service. */
-export function Inputs({ onReady }: { onReady(inputs: ReadyInputs): void }): VNode {
+export function Inputs({ schemas, onReady }: InputsProps): VNode {
   return html`<div class="ways">
     <section><h2>Prepare input blobs from prices</h2>${h(PrepareForm, {
+      schema: schemas.prepare,
       onPrepared: ({ feature_url, data_extractor_url }) => onReady({ feature_url, data_extractor_url }),
     })}</section>
     <section class="upload-blobs"><h2>Upload input blobs</h2>${h(UploadList, {
@@ -26,6 +35,7 @@ export function Inputs({ onReady }: { onReady(inputs: ReadyInputs): void }): VNo
 /** Uploads inputs, or prepares them, and links to the job that uses them. */
 export function UploadForm(): VNode {
   const [inputs, setInputs] = useState<ReadyInputs>();
-  return html`${h(Inputs, { onReady: (more) => setInputs((before) => ({ ...before, ...more })) })}
+  const onReady = (more: ReadyInputs) => setInputs((before) => ({ ...before, ...more }));
+  return html`${h(Loaded<FormSchemas>, { read: formSchemas, show: (schemas) => h(Inputs, { schemas, onReady }) })}
     <p role="status">${inputs && html`<a href=${`#/job?${new URLSearchParams({ ...inputs })}`}>Submit a job with these inputs</a>`}</p>`;
 }

@@ -1,8 +1,8 @@
-import type { TargetedEvent, VNode } from "preact";
+import type { VNode } from "preact";
 import { useId, useRef, useState } from "preact/hooks";
 import { MucastApiError } from "../../client/index.ts";
 import { countedRows } from "../../view/figures.ts";
-import { h, html } from "../../view/html.ts";
+import { h, html, onText, select } from "../../view/html.ts";
 import { bdi, bytes } from "../../view/text.ts";
 import { errorWords } from "../problem.ts";
 import { useView } from "../view.ts";
@@ -116,6 +116,8 @@ export function UploadList({ onStored }: { onStored(name: BlobName, url: string)
   </div>`;
 }
 
+const KINDS = BLOB_KINDS.map((kind) => [kind, `${KIND_LABELS[kind]} (${kind})`] as const);
+
 interface UploadRowProps {
   readonly upload: Upload;
   /** Undefined while it is not sent. */
@@ -140,15 +142,16 @@ function UploadRow({ upload, sending, isBusy, onName, onReplace, onRemove }: Upl
     <p class="file">${bdi(file.name, 80)} (${bytes(file.size)})</p>
     <div class="beside">
       <div class="field"><label for=${`${id}-kind`}>Type</label>
-        <select id=${`${id}-kind`} value=${name.kind} disabled=${isFixed}
-          onChange=${({ currentTarget: { value } }: TargetedEvent<HTMLSelectElement>) => onName({ ...name, kind: value as BlobKind })}>
-          ${BLOB_KINDS.map((kind) => html`<option value=${kind}>${`${KIND_LABELS[kind]} (${kind})`}</option>`)}
-        </select>
+        ${select(name.kind, KINDS, {
+          id: `${id}-kind`,
+          disabled: isFixed,
+          onChange: onText((kind) => onName({ ...name, kind: kind as BlobKind })),
+        })}
       </div>
       <div class="field"><label for=${`${id}-id`}>Id</label>
         <input id=${`${id}-id`} type="text" value=${name.id} disabled=${isFixed} maxlength="64" autocomplete="off" spellcheck=${false}
           autocapitalize="off" aria-describedby=${`${id}-name ${id}-fault`}
-          onInput=${({ currentTarget: { value } }: TargetedEvent<HTMLInputElement>) => onName({ ...name, id: value.trim() })} />
+          onInput=${onText((text) => onName({ ...name, id: text.trim() }))} />
       </div>
     </div>
     ${state !== "stored" && html`<p class="hint" id=${`${id}-name`}>It will be stored as ${bdi(blobName(name))}.</p>`}

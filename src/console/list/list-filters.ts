@@ -1,7 +1,7 @@
 import type { TargetedEvent, VNode } from "preact";
 import { useRef } from "preact/hooks";
 import { TAG_LIMITS, TAG_PATTERN } from "../../contract/config/limits.ts";
-import { html } from "../../view/html.ts";
+import { html, onText, select } from "../../view/html.ts";
 import { bdi } from "../../view/text.ts";
 import { KINDS, STATUSES } from "../words.ts";
 import { orderOf, orderText, runColumns } from "./run-columns.ts";
@@ -21,6 +21,13 @@ export function addTag(params: URLSearchParams, tag: string): void {
   if (!tags.includes(tag) && tags.length < TAG_LIMITS.tags) params.append("tag", tag);
 }
 
+const ORDERS = runColumns().flatMap(({ key, title }) =>
+  [true, false].map((isDescending) => {
+    const words = `${title}, ${isDescending ? "descending" : "ascending"}`;
+    return [orderText({ key, isDescending }), words] as const;
+  }),
+);
+
 /** The controls above the table. */
 export function ListFilters({ params, onFilter, onShown }: ListFiltersProps): VNode {
   const form = useRef<HTMLFormElement>(null);
@@ -28,16 +35,10 @@ export function ListFilters({ params, onFilter, onShown }: ListFiltersProps): VN
     if (value === "") changed.delete(name);
     else changed.set(name, value);
   };
-  const choose = (
-    name: string,
-    label: string,
-    choices: readonly (readonly [string, string])[],
-  ) => html`<label>${label}${" "}
-    <select value=${params.get(name) ?? ""}
-      onChange=${({ currentTarget }: TargetedEvent<HTMLSelectElement>) => onFilter(setter(name, currentTarget.value))}>
-      <option value="">all</option>
-      ${choices.map(([value, words]) => html`<option value=${value}>${words}</option>`)}
-    </select></label>`;
+  const choose = (name: string, label: string, choices: readonly (readonly [string, string])[]) =>
+    html`<label>${label} ${select(params.get(name) ?? "", [["", "all"], ...choices], {
+      onChange: onText((text) => onFilter(setter(name, text))),
+    })}</label>`;
   const onTag = ({ currentTarget: input }: TargetedEvent<HTMLInputElement>) => {
     const tag = input.value.trim();
     input.value = tag;
@@ -58,16 +59,9 @@ export function ListFilters({ params, onFilter, onShown }: ListFiltersProps): VN
     <label>Text${" "}
       <input type="search" autocomplete="off" spellcheck=${false} placeholder="In these rows" value=${params.get("text") ?? ""}
         onInput=${({ currentTarget }: TargetedEvent<HTMLInputElement>) => onShown(setter("text", currentTarget.value.trimStart()))} /></label>
-    <label class="order">Sort by${" "}
-      <select value=${orderText(orderOf(params.get("sort")))}
-        onChange=${({ currentTarget }: TargetedEvent<HTMLSelectElement>) => onShown(setter("sort", currentTarget.value))}>
-        ${runColumns().flatMap(({ key, title }) =>
-          [true, false].map((isDescending) => {
-            const words = `${title}, ${isDescending ? "descending" : "ascending"}`;
-            return html`<option value=${orderText({ key, isDescending })}>${words}</option>`;
-          }),
-        )}
-      </select></label>
+    <label class="order">Sort by ${select(orderText(orderOf(params.get("sort"))), ORDERS, {
+      onChange: onText((text) => onShown(setter("sort", text))),
+    })}</label>
     <span class="tags">${params.getAll("tag").map(
       (tag) => html`<button type="button" class="tag" aria-label=${`Remove the filter by tag ${tag}`}
         onClick=${() => removeTag(tag)}>${bdi(tag)} ×</button>`,

@@ -1,6 +1,6 @@
 import type { OperationView } from "../../client/index.ts";
 import { closeName, summaryIc } from "../../contract/output/later-close.ts";
-import { bandFigure, countedRows, figure, muRange, NO_FIGURE } from "../../view/figures.ts";
+import { bandFigure, countedRows, figure, muRange, type Unit } from "../../view/figures.ts";
 import { type Child, html } from "../../view/html.ts";
 import type { Column } from "../../view/table.ts";
 import { bdi, code, duration, moment } from "../../view/text.ts";
@@ -19,120 +19,121 @@ export interface RunColumn extends Column<OperationView> {
 
 type Summary = NonNullable<OperationView["summary"]>;
 type Verdict = NonNullable<Summary["verdict"]>;
+type Read<T> = (verdict: Verdict, summary: Summary) => T;
 
-function column(key: string, title: string, value: RunColumn["value"], cell: RunColumn["cell"]): RunColumn {
-  return { key, kind: key, title, value, cell };
-}
-
-/** A column of a figure of the verdict's headline. */
+/** A column of a figure of the verdict's headline. @param more a second line of its cells. */
 function figureColumn(
   key: string,
   title: string,
-  value: (verdict: Verdict, summary: Summary) => number | null | undefined,
-  cell: (verdict: Verdict, summary: Summary) => Child,
+  unit: Unit,
+  value: Read<number | null | undefined>,
+  more: Read<string | false> = () => false,
 ): RunColumn {
-  const on = <T>({ summary }: OperationView, read: (verdict: Verdict, of: Summary) => T) =>
-    summary?.verdict ? read(summary.verdict, summary) : undefined;
-  return {
-    key,
-    kind: `${key} number`,
-    title,
-    isNumber: true,
-    value: (run) => on(run, value),
-    cell: (run) => on(run, cell),
+  const read = ({ summary }: OperationView) =>
+    summary?.verdict ? value(summary.verdict, summary) : undefined;
+  const cell = (run: OperationView) => {
+    const found = read(run);
+    const { summary } = run;
+    return (
+      found !== undefined && [
+        figure(found, unit),
+        detail(found !== null && more(summary!.verdict!, summary!)),
+      ]
+    );
   };
+  return { key, kind: `${key} number`, title, isNumber: true, value: read, cell };
+}
+
+/** @param onTag is called with the tag that the reader clicks. */
+export function runColumns(onTag?: (tag: string) => void): readonly RunColumn[] {
+  const columns: readonly (Omit<RunColumn, "kind"> & { readonly kind?: string })[] = [
+    { key: "run", title: "Run", value: ({ operation }) => KIND_ORDER.indexOf(operation), cell: runCell },
+    { key: "status", title: "Status", value: ({ status }) => STATUS_ORDER.indexOf(status), cell: statusCell },
+    { key: "data", title: "Data", value: (run) => namesOf(run)[0], cell: dataCell },
+    figureColumn(
+      "ic",
+      "IC",
+      "ic",
+      (_, summary) => summaryIc(summary),
+      ({ ic_low: low, ic_high: high }) => low !== null && high !== null && bandFigure({ low, high }, "ic"),
+    ),
+    figureColumn(
+      "later",
+      "IC later",
+      "ic",
+      ({ later }) => later?.ic,
+      ({ later }) => later!.delay > 1 && closeName(later!.delay),
+    ),
+    figureColumn(
+      "net",
+      "Net a day",
+      "mu",
+      ({ later }) => later?.net_5bp && later.net_5bp / 1e4,
+      ({ later }) =>
+        later?.net_low != null &&
+        later.net_high != null &&
+        muRange(later.net_low / 1e4, later.net_high / 1e4),
+    ),
+    figureColumn("r2", "R²", "r2", ({ r2 }) => r2),
+    figureColumn(
+      "coverage",
+      "Coverage",
+      "coverage",
+      ({ coverage }) => coverage,
+      ({ nominal_coverage: nominal }) => `of ${figure(nominal, "coverage")}`,
+    ),
+    { key: "verdict", title: "Verdict", value: ({ summary }) => summary?.verdict?.title, cell: verdictCell },
+    {
+      key: "submitted",
+      title: "Submitted",
+      value: ({ created_at }) => Date.parse(created_at),
+      cell: submittedCell,
+    },
+    {
+      key: "tags",
+      title: "Tags",
+      value: ({ tags }) => tags?.join(),
+      cell: ({ tags = [] }) => tags.map(tagButton(onTag)),
+    },
+  ];
+  return columns.map((column) => ({ kind: column.key, ...column }));
 }
 
 const KIND_ORDER = Object.keys(KINDS);
 const STATUS_ORDER = STATUSES.map(([name]) => name);
 
-/** @param onTag is called with the tag that the reader clicks. */
-export function runColumns(onTag?: (tag: string) => void): readonly RunColumn[] {
-  return [
-    column("run", "Run", ({ operation }) => KIND_ORDER.indexOf(operation), runCell),
-    column(
-      "status",
-      "Status",
-      ({ status }) => STATUS_ORDER.indexOf(status),
-      (run) => [statusBadge(run.status), detail(stateOf(run))],
-    ),
-    column("data", "Data", (run) => namesOf(run)[0], dataCell),
-    figureColumn(
-      "ic",
-      "IC",
-      (_, summary) => summaryIc(summary),
-      ({ ic_low: low, ic_high: high }, summary) => {
-        const ic = summaryIc(summary);
-        return [
-          figure(ic, "ic"),
-          detail(ic !== null && low !== null && high !== null && bandFigure({ low, high }, "ic")),
-        ];
-      },
-    ),
-    figureColumn(
-      "later",
-      "IC later",
-      ({ later }) => later?.ic,
-      ({ later }) => later && [figure(later.ic, "ic"), detail(later.delay > 1 && closeName(later.delay))],
-    ),
-    figureColumn(
-      "net",
-      "Net a day",
-      ({ later }) => later?.net_5bp,
-      ({ later }) =>
-        later && [
-          figure(later.net_5bp === null ? null : later.net_5bp / 1e4, "mu"),
-          detail(
-            later.net_low != null &&
-              later.net_high != null &&
-              muRange(later.net_low / 1e4, later.net_high / 1e4),
-          ),
-        ],
-    ),
-    figureColumn(
-      "r2",
-      "R²",
-      ({ r2 }) => r2,
-      ({ r2 }) => figure(r2, "r2"),
-    ),
-    figureColumn(
-      "coverage",
-      "Coverage",
-      ({ coverage }) => coverage,
-      ({ coverage, nominal_coverage: nominal }) =>
-        coverage === null
-          ? NO_FIGURE
-          : [figure(coverage, "coverage"), detail(`of ${figure(nominal, "coverage")}`)],
-    ),
-    column(
-      "verdict",
-      "Verdict",
-      ({ summary }) => summary?.verdict?.title,
-      (run) => {
-        const title = run.summary?.verdict?.title;
-        return [title !== undefined && html`<div>${bdi(title, 80)}</div>`, detail(warningsOf(run))];
-      },
-    ),
-    column(
-      "submitted",
-      "Submitted",
-      ({ created_at }) => Date.parse(created_at),
-      (run) => {
-        const span = spanOf(run);
-        return [moment(run.created_at), detail(span !== undefined && `took ${duration(span)}`)];
-      },
-    ),
-    column(
-      "tags",
-      "Tags",
-      ({ tags }) => tags?.join(),
-      ({ tags = [] }) =>
-        tags.map(
-          (tag) => html`<button type="button" class="tag" data-tag=${tag} title="List the runs with this tag"
-          onClick=${() => onTag?.(tag)}>${bdi(tag)}</button>${" "}`,
-        ),
-    ),
-  ];
+function tagButton(onTag: ((tag: string) => void) | undefined) {
+  return (
+    tag: string,
+  ) => html`<button type="button" class="tag" data-tag=${tag} title="List the runs with this tag"
+    onClick=${() => onTag?.(tag)}>${bdi(tag)}</button>${" "}`;
+}
+
+/** Its status, and what it does now, or why it failed. */
+function statusCell({ status, progress, error }: OperationView): Child {
+  if (error !== null) return [statusBadge(status), detail(code(error.code))];
+  if (status !== "Running" || progress === null) return statusBadge(status);
+  const { stage, done, total } = progress;
+  const share = total ? ` ${Math.floor((100 * done) / total)}\u202f%` : "";
+  return [statusBadge(status), detail(`${stageWords(stage)}${share}`)];
+}
+
+function submittedCell({ created_at, started_at, finished_at }: OperationView): Child {
+  if (started_at === null || finished_at === null) return moment(created_at);
+  return [moment(created_at), detail(`took ${duration(Date.parse(finished_at) - Date.parse(started_at))}`)];
+}
+
+/** Maximum number of codes in a cell; the page of the operation has all. */
+const MAX_CODES = 2;
+
+/** The title of the verdict, and warnings by code with their counts: the title already says what `no_skill` does. */
+function verdictCell({ warning_counts: counts = {}, summary }: OperationView): Child {
+  const title = summary?.verdict?.title;
+  const codes = Object.entries(counts).filter(([name]) => name !== "no_skill" || title === undefined);
+  const named = codes.map(([name, count]) => (count === 1 ? name : `${name} (${figure(count, "count")})`));
+  const more = codes.length > MAX_CODES ? ` and ${countedRows(codes.length - MAX_CODES, "other code")}` : "";
+  const warnings = codes.length > 0 && `${named.slice(0, MAX_CODES).join(", ")}${more}`;
+  return [title !== undefined && html`<div>${bdi(title, 80)}</div>`, detail(warnings)];
 }
 
 function runCell(run: OperationView): Child {
@@ -240,30 +241,4 @@ export function sharedIdOf(names: readonly string[]): string | undefined {
 export function dataName(run: OperationView): string {
   const names = namesOf(run);
   return sharedIdOf(names) ?? names.join(", ");
-}
-
-/** What a run does now, or why it failed. */
-function stateOf({ status, progress, error }: OperationView): Child {
-  if (error !== null) return code(error.code);
-  if (status !== "Running" || progress === null) return undefined;
-  const { stage, done, total } = progress;
-  return `${stageWords(stage)}${total ? ` ${Math.floor((100 * done) / total)}\u202f%` : ""}`;
-}
-
-/** Maximum number of codes in a cell; the page of the operation has all. */
-const MAX_CODES = 2;
-
-/** Warnings by code, with their counts. The title of a verdict above them already says what `no_skill` does. */
-function warningsOf({ warning_counts: counts = {}, summary }: OperationView): string | undefined {
-  const codes = Object.entries(counts).filter(([name]) => name !== "no_skill" || summary?.verdict == null);
-  if (codes.length === 0) return undefined;
-  const named = codes.map(([name, count]) => (count === 1 ? name : `${name} (${figure(count, "count")})`));
-  const more = codes.length - MAX_CODES;
-  return `${named.slice(0, MAX_CODES).join(", ")}${more > 0 ? ` and ${countedRows(more, "other code")}` : ""}`;
-}
-
-/** Milliseconds from the start of a run to its end. */
-function spanOf({ started_at, finished_at }: OperationView): number | undefined {
-  if (started_at === null || finished_at === null) return undefined;
-  return Date.parse(finished_at) - Date.parse(started_at);
 }

@@ -7,7 +7,7 @@ import { type Column, table } from "../../view/table.ts";
 import { bdi } from "../../view/text.ts";
 import { Loaded, useView } from "../view.ts";
 import { answers } from "./answers.ts";
-import { qualityTables } from "./quality.ts";
+import { qualityTable } from "./quality.ts";
 
 /** Maximum number of tickers in the table, those with the largest |mu|; the report has all. */
 const MAX_TICKERS = 20;
@@ -24,7 +24,7 @@ export function Forecast({ operation }: { readonly operation: OperationView }): 
           html`<h2>${view.forecasts.length < view.count ? `The ${view.forecasts.length} largest forecasts` : "Forecasts"}</h2>
             <div class="beside-table">
           <div>${forecastTable(view)}</div>
-          <div>${view.choice && candidateTable(view.choice)}${qualityTables(view)}</div>
+          <div>${view.choice && candidateTable(view.choice)}${qualityTable(view)}</div>
         </div>`
         }`,
     })}

@@ -1,7 +1,7 @@
 import type { VNode } from "preact";
 import type { ForecastView } from "../../client/index.ts";
-import { closeTitle, orderBands, verdictFigures } from "../../contract/output/later-close.ts";
-import { bandFigure, figure, NO_FIGURE, type Unit } from "../../view/figures.ts";
+import { verdictFigures } from "../../contract/output/later-close.ts";
+import { figure, type Unit } from "../../view/figures.ts";
 import { html } from "../../view/html.ts";
 import { table } from "../../view/table.ts";
 
@@ -75,10 +75,9 @@ export function qualityFigures({
 }
 
 /** How good the forecasts of all tickers were, on each set of rows that the models did not learn from. */
-export function qualityTables(view: ForecastView): VNode | undefined {
+export function qualityTable(view: ForecastView): VNode | undefined {
   const { columns, rows } = qualityFigures(view);
   if (columns.length === 0) return undefined;
-  const { score, out_of_fold: outOfFold } = view.metrics;
   return html`<h3>Quality</h3>
     <p>On rows that the models did not learn from, all tickers together. R² is against a forecast of zero and gives each ticker the
       same weight. The IC needs five tickers on a date.</p>
@@ -89,35 +88,5 @@ export function qualityTables(view: ForecastView): VNode | undefined {
         ...columns.map((title, i) => ({ title, cell: ({ values }: (typeof rows)[number]) => values[i] })),
       ],
       rows,
-    })}
-    ${closesTable("Score rows", score)}
-    ${outOfFold !== undefined && closesTable("Out-of-fold rows", outOfFold)}`;
-}
-
-/** What the order of a set of rows is worth by the close of the trade; nothing for outputs of older versions. */
-function closesTable(set: string, { by_delay: orders = [] }: Quality): VNode | undefined {
-  if (orders.every(({ dates, delay }) => dates === 0 || delay === 0)) return undefined;
-  type Order = (typeof orders)[number];
-  const isOverTime = orders.some(({ order_mean }) => order_mean !== undefined);
-  const name = `By the close of the trade, ${set.toLowerCase()}`;
-  const band = (order: Order) => {
-    const { order: found } = orderBands(order);
-    return found === null ? NO_FIGURE : bandFigure(found, "ic");
-  };
-  return html`<h3>${name}</h3>
-    ${table<Order>({
-      name,
-      columns: [
-        { title: "Trade", cell: ({ delay }) => closeTitle(delay) },
-        isOverTime
-          ? { title: "Order over time, deviations", cell: ({ order_mean }) => figure(order_mean, "ic") }
-          : { title: "Mean IC", cell: ({ ic_mean }) => figure(ic_mean, "ic") },
-        { title: "90 % band", cell: band },
-        ...(isOverTime
-          ? []
-          : [{ title: "Net of 5 bp", cell: ({ net_5bp }: Order) => figure(net_5bp && net_5bp / 1e4, "mu") }]),
-      ],
-      // That of the same close is the IC above.
-      rows: orders.filter(({ delay }) => delay > 0),
     })}`;
 }

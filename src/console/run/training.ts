@@ -1,9 +1,9 @@
-import type { TargetedEvent, VNode } from "preact";
+import type { VNode } from "preact";
 import { useEffect, useState } from "preact/hooks";
 import { shortVisibleText } from "../../contract/visible-text.ts";
 import { lineChart } from "../../view/chart.ts";
 import { countedRows, figure } from "../../view/figures.ts";
-import { html } from "../../view/html.ts";
+import { html, onText, select } from "../../view/html.ts";
 import { panel } from "../../view/panel.ts";
 import { useView } from "../view.ts";
 import type { FollowedRun } from "./follow-run.ts";
@@ -26,16 +26,15 @@ export function Training({ run: { curves, operation } }: { readonly run: Followe
     if (isRead) readZeroLosses(output, { client, signal }).then(setZeros, () => undefined);
   }, [isRead]);
   if (networks.length === 0) return undefined;
+  const names = networks.map((name, i) => [String(i), shortVisibleText(name, 40)] as const);
   return html`<section>
     <h2>Training</h2>
     ${
       networks.length > 1 &&
       html`<label>Network${" "}
-      <select value=${network ?? "all"}
-        onChange=${({ currentTarget: { value } }: TargetedEvent<HTMLSelectElement>) => setNetwork(value === "all" ? undefined : Number(value))}>
-        <option value="all">Median of all</option>
-        ${networks.map((name, i) => html`<option value=${i}>${shortVisibleText(name, 40)}</option>`)}
-      </select></label>`
+      ${select(String(network ?? "all"), [["all", "Median of all"], ...names], {
+        onChange: onText((text) => setNetwork(text === "all" ? undefined : Number(text))),
+      })}</label>`
     }
     ${lossPanel(curves, networks.length === 1 ? 0 : network, zeros)}
   </section>`;

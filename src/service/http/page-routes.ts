@@ -3,6 +3,7 @@ import { readFileSync } from "node:fs";
 import { stripTypeScriptTypes } from "node:module";
 import type { FastifyReply, FastifyRequest } from "fastify";
 import { z } from "zod";
+import { prepareQuery } from "../../contract/api/prepared-blobs.ts";
 import type { FormSchemas, ModelParameter } from "../../contract/api/published-schemas.ts";
 import { EXAMPLE_CONFIGS } from "../../contract/config/example-configs.ts";
 import { MucastError } from "../../contract/errors/errors.ts";
@@ -212,21 +213,18 @@ const IMPORTED = /(?<=^(?:import|export)\b[^;"]*?\bfrom\s*"|^import\s*")[^"]+(?=
 /** @param path of a module as the browser loads it. @param name of the package that it is. */
 function addModules(path: string, files: Map<string, WebFile>, name?: string): void {
   if (files.has(path)) return;
-  const file =
-    name === undefined
-      ? new URL(IS_CLONE ? path.replace(/\.js$/, ".ts") : path, SOURCES)
-      : new URL(import.meta.resolve(name));
-  const source = readFileSync(file, "utf8");
-  const imports = new Map<string, string | undefined>();
+  const own = new URL(IS_CLONE ? path.replace(/\.js$/, ".ts") : path, SOURCES);
+  const source = readFileSync(name === undefined ? own : new URL(import.meta.resolve(name)), "utf8");
+  const imports: [url: string, name?: string][] = [];
   const text = (IS_CLONE && name === undefined ? withoutTypes(source) : source).replaceAll(
     IMPORTED,
     (target) => {
-      const inPackage = Object.hasOwn(PACKAGES, target) ? PACKAGES[target] : undefined;
-      if (inPackage === undefined && !target.startsWith("."))
+      const inPackage = Object.hasOwn(PACKAGES, target);
+      if (!inPackage && !target.startsWith("."))
         throw new Error(`${path} imports ${target}, which no browser has`);
-      const own = target.replace(/\.ts$/, ".js");
-      const url = inPackage === undefined ? own : `${"../".repeat(path.split("/").length - 1)}${inPackage}`;
-      imports.set(url, inPackage && target);
+      const root = "../".repeat(path.split("/").length - 1);
+      const url = inPackage ? `${root}${PACKAGES[target]}` : target.replace(/\.ts$/, ".js");
+      imports.push(inPackage ? [url, target] : [url]);
       return url;
     },
   );
@@ -253,6 +251,7 @@ export function formSchemasText(): string {
   ]);
   const schemas: FormSchemas = {
     payloads: Object.fromEntries(payloads),
+    prepare: z.toJSONSchema(prepareQuery),
     models: Object.fromEntries(MODEL_NAMES.map((name) => [name, findModel(name).name])),
     parameters: Object.fromEntries(MODELS.map((model) => [model.name, listParameters(model)])),
     examples: EXAMPLE_CONFIGS,
