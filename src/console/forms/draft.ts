@@ -68,6 +68,18 @@ export function withMember(
   return { tree, written, fault: undefined, text: print(tree, written) };
 }
 
+/** The draft with other members of the payload itself. @param written what the reader has written for them. */
+export function withMembers(
+  draft: Draft,
+  members: Readonly<Record<string, RawJson | undefined>>,
+  written?: Draft["written"],
+): Draft {
+  return Object.entries(members).reduce<Draft>(
+    (into, [name, value]) => withMember(into, { path: [name], value, json: written?.get(name)?.text }),
+    draft,
+  );
+}
+
 export function draftValue(draft: Draft, path: Path): RawJson | undefined {
   return valueAt(draft.tree, path);
 }

@@ -1,7 +1,7 @@
 import type { Problem } from "../../client/index.ts";
 import type { ViewContext } from "../view.ts";
 import { runName } from "../words.ts";
-import { type Draft, readDraft, withMember } from "./draft.ts";
+import { draftValue, readDraft, withMembers } from "./draft.ts";
 import { storedPayload } from "./settings.ts";
 
 /** The payload with which a form starts, from another operation. */
@@ -45,12 +45,12 @@ export async function auditedPayload(context: ViewContext): Promise<EarlierPaylo
   const text = await storedPayload(client, id, signal);
   if (text === undefined) return { operation: "audit", text: "{}", note: missing(name), problem: undefined };
   const job = readDraft(text);
-  const audit = AUDITED.reduce<Draft>((draft, member) => {
-    const written = job.written.get(member);
-    return written === undefined
-      ? draft
-      : withMember(draft, { path: [member], value: written.value, json: written.text });
-  }, readDraft("{}"));
+  const members = AUDITED.filter((member) => job.written.has(member));
+  const audit = withMembers(
+    readDraft("{}"),
+    Object.fromEntries(members.map((member) => [member, draftValue(job, [member])])),
+    job.written,
+  );
   const note = `${filledIn(name, text, baseUrl)} If a blob has been replaced since, the audit reads the new one.`;
   return { operation: "audit", text: audit.text, note, problem: undefined };
 }

@@ -1,6 +1,6 @@
 import { isRawNumber, type RawJson, rawNumber } from "../../contract/json/json-text.ts";
 import { readTree, treeText } from "./payload-tree.ts";
-import type { Bounds, Field } from "./schema-fields.ts";
+import type { Field } from "./schema-fields.ts";
 
 /** A number in JSON notation. */
 const JSON_NUMBER = /^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?$/;
@@ -61,42 +61,24 @@ function itemText(item: RawJson): string {
   return typeof item === "string" ? item : treeText(item);
 }
 
-/** What a field accepts, in words: a range, and the default if it is empty. Empty if its description already says so. */
-export function acceptedText(field: Field): string {
-  return [rangeInWords(field), defaultInWords(field)].filter((words) => words !== "").join(" ");
-}
-
-function rangeInWords({ kind, bounds }: Field): string {
-  const range = boundsInWords(bounds);
-  switch (kind) {
-    case "integer":
-      return range === "" ? "An integer." : `An integer, ${range}.`;
-    case "number":
-      return range === "" ? "A number." : `A number, ${range}.`;
-    case "numbers":
-      return range === "" ? "Comma-separated integers." : `Comma-separated integers, each ${range}.`;
-    case "names":
-      return "One per line.";
-    default:
-      return "";
-  }
-}
-
-function boundsInWords({ least, most, above, below }: Bounds): string {
+/** What a field accepts, in words; empty if its description already says so. */
+export function acceptedText({ kind, bounds }: Pick<Field, "kind" | "bounds">): string {
+  if (kind === "names") return "One per line.";
+  const words = { integer: "An integer", number: "A number", numbers: "Comma-separated integers" }[
+    kind as string
+  ];
+  if (words === undefined) return "";
+  const { minimum: least, maximum: most, exclusiveMinimum: above, exclusiveMaximum: below } = bounds;
   const isRange = least !== undefined && most !== undefined;
-  const words = [
+  const limits = [
     isRange && `${shown(least)} to ${shown(most)}`,
     !isRange && least !== undefined && `at least ${shown(least)}`,
     above !== undefined && `above ${shown(above)}`,
     below !== undefined && `below ${shown(below)}`,
     !isRange && most !== undefined && `at most ${shown(most)}`,
-  ];
-  return words.filter((word) => word !== false).join(" and ");
-}
-
-function defaultInWords({ kind, byDefault }: Field): string {
-  if (byDefault === undefined || kind === "choice" || kind === "flag" || kind === "json") return "";
-  return `Default: ${defaultText(byDefault)}.`;
+  ].filter((limit) => limit !== false);
+  const each = kind === "numbers" ? "each " : "";
+  return limits.length === 0 ? `${words}.` : `${words}, ${each}${limits.join(" and ")}.`;
 }
 
 /**

@@ -172,7 +172,8 @@ export function Control({ field }: { readonly field: Field }): VNode {
 }
 
 function inputOf(field: Field, attributes: { readonly value: string }): VNode {
-  const plain = { ...attributes, autocomplete: "off", spellcheck: false, autocapitalize: "off" };
+  const placeholder = placeholderText(field);
+  const plain = { ...attributes, placeholder, autocomplete: "off", spellcheck: false, autocapitalize: "off" };
   switch (field.kind) {
     case "choice":
     case "flag":
@@ -183,7 +184,7 @@ function inputOf(field: Field, attributes: { readonly value: string }): VNode {
       return html`<textarea ...${plain} rows="2" maxlength=${MAX_PAYLOAD_LENGTH} />`;
     case "number":
     case "integer":
-      return html`<input ...${plain} type="text" inputmode="decimal" maxlength="400" placeholder=${placeholderText(field)} />`;
+      return html`<input ...${plain} type="text" inputmode="decimal" maxlength="400" />`;
     default:
       return html`<input ...${plain} type=${field.kind === "date" ? "date" : "text"} maxlength="4000" />`;
   }

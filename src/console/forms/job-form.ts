@@ -6,10 +6,10 @@ import type { Operation } from "../../contract/config/job-operations.ts";
 import { type RawJson, rawNumbersOf } from "../../contract/json/json-text.ts";
 import { h, html, onText, select } from "../../view/html.ts";
 import { DataSection, type ReadyInputs } from "../inputs/data-section.ts";
-import { partnerOf, readInputs, type StoredInputs, urlsFor } from "../inputs/stored-inputs.ts";
+import { readInputs, type StoredInputs, urlsFor } from "../inputs/stored-inputs.ts";
 import { Loaded, THIS_VIEW, useView, type ViewContext } from "../view.ts";
 import { Candidates, candidatesPath } from "./candidates.ts";
-import { type Draft, draftValue, readDraft, withMember } from "./draft.ts";
+import { type Draft, draftValue, readDraft, withMember, withMembers } from "./draft.ts";
 import { type EarlierPayload, earlierPayload } from "./earlier-payload.ts";
 import { pathName } from "./faults.ts";
 import type { Folds } from "./field.ts";
@@ -50,11 +50,7 @@ const OFFERED_LATER =
   "Stored. The form is unchanged because the JSON has an error. After you fix it, choose the data again.";
 const NOT_CHOSEN = "The form is unchanged because the JSON has an error. Fix it, then choose the data again.";
 
-interface Start {
-  readonly schemas: FormSchemas;
-  readonly earlier: EarlierPayload | undefined;
-  readonly stored: StoredInputs;
-}
+type Start = readonly [schemas: FormSchemas, stored: StoredInputs, earlier: EarlierPayload | undefined];
 
 /**
  * Submits a job. The address may have `operation`, `feature_url` and `data_extractor_url`, or `again`, the id of an earlier job whose
@@ -63,19 +59,13 @@ interface Start {
 export function JobForm(): VNode {
   const context = useView();
   return h(Loaded<Start>, {
-    read: async () => {
-      const [schemas, earlier, stored] = await Promise.all([
-        formSchemas(),
-        earlierPayload(context),
-        readInputs(context),
-      ]);
-      return { schemas, earlier, stored };
-    },
-    show: (start) => h(LoadedJobForm, start),
+    read: () => Promise.all([formSchemas(), readInputs(context), earlierPayload(context)]),
+    show: (start) => h(LoadedJobForm, { start }),
   });
 }
 
-function LoadedJobForm({ schemas, earlier, stored: first }: Start): VNode {
+function LoadedJobForm({ start }: { readonly start: Start }): VNode {
+  const [schemas, first, earlier] = start;
   const context = useView();
   const { params, notify } = context;
   const [operation, setOperation] = useState<Operation>(
@@ -90,32 +80,20 @@ function LoadedJobForm({ schemas, earlier, stored: first }: Start): VNode {
   const [asked, setAsked] = useState(0);
   const [stored, setStored] = useState(first);
   const draft = drafts[operation]!;
-  const setDraft = (changed: Draft) =>
-    setDrafts((all) => ({ ...all, [operation]: withPartner(changed, draft, stored) }));
+  const setDraft = (changed: Draft) => setDrafts({ ...drafts, [operation]: changed });
   const show = (name: Operation) => {
     const next = drafts[name] ?? firstDraft(name, earlier, context);
-    const shared = SHARED.reduce(
-      (into, member) =>
-        withMember(into, {
-          path: [member],
-          value: draftValue(draft, [member]),
-          json: draft.written.get(member)?.text,
-        }),
-      next,
-    );
-    setDrafts({ ...drafts, [name]: next.fault === undefined ? shared : next });
+    const shared = Object.fromEntries(SHARED.map((member) => [member, draftValue(draft, [member])]));
+    setDrafts({
+      ...drafts,
+      [name]: next.fault === undefined ? withMembers(next, shared, draft.written) : next,
+    });
     setOperation(name);
   };
   /** @returns whether the form took them: JSON with an error stays as the reader has written it. */
   const take = (inputs: ReadyInputs): boolean => {
-    if (draft.fault !== undefined) return false;
-    setDraft(
-      Object.entries(inputs).reduce(
-        (into, [name, value]) => withMember(into, { path: [name], value }),
-        draft,
-      ),
-    );
-    return true;
+    if (draft.fault === undefined) setDraft(withMembers(draft, { ...inputs }));
+    return draft.fault === undefined;
   };
   const id = useId();
   const parts = formParts(payloadSchema(schemas, operation));
@@ -181,21 +159,6 @@ function firstDraft(
   if (earlier?.operation === operation) return readDraft(earlier.text);
   const urls = URLS.flatMap((name) => (params.has(name) ? [[name, params.get(name)]] : []));
   return readDraft(JSON.stringify(Object.fromEntries(urls), null, 2));
-}
-
-/** Fills in the other stored input of a job if one has been chosen and the other is empty. */
-function withPartner(draft: Draft, before: Draft, stored: StoredInputs): Draft {
-  return URLS.reduce((into, name, i) => {
-    const [url, other] = [draftValue(into, [name]), URLS[1 - i]!];
-    if (
-      typeof url !== "string" ||
-      url === draftValue(before, [name]) ||
-      draftValue(into, [other]) !== undefined
-    )
-      return into;
-    const partner = into.fault === undefined ? partnerOf(stored, url) : undefined;
-    return partner === undefined ? into : withMember(into, { path: [other], value: partner });
-  }, draft);
 }
 
 interface ExampleChooserProps {

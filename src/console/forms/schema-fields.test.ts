@@ -60,6 +60,11 @@ test("every member of run_ml_job's payload has a control of its kind, in the sch
   ]);
 });
 
+function rangeOf(path: string) {
+  const { minimum, maximum, exclusiveMinimum, exclusiveMaximum } = fieldOf("run_ml_job", path).bounds;
+  return [minimum, maximum, exclusiveMinimum, exclusiveMaximum];
+}
+
 test("choices, defaults and bounds are those of the schema", () => {
   const model = fieldOf("run_ml_job", "config.ML params.model");
   assert.ok(model.isRequired);
@@ -69,14 +74,14 @@ test("choices, defaults and bounds are those of the schema", () => {
     [scaler.choices, scaler.byDefault],
     [["none", "standard", "minmax", "robust", "maxabs"], '"none"'],
   );
-  assert.deepEqual(fieldOf("run_ml_job", "config.ML params.n_splits").bounds, { least: 1, most: 1_000 });
-  assert.deepEqual(fieldOf("run_ml_job", "config.ML params.intervals.alpha").bounds, { above: 0, below: 1 });
+  assert.deepEqual(rangeOf("config.ML params.n_splits"), [1, 1_000, undefined, undefined]);
+  assert.deepEqual(rangeOf("config.ML params.intervals.alpha"), [undefined, undefined, 0, 1]);
   const layers = fieldOf(
     "run_dl_job",
     "config.NN params.Dot prediction.models_params.portfolio_lstm.hidden_dims",
   );
   assert.deepEqual([layers.kind, layers.byDefault], ["numbers", "[64,32]"]);
-  assert.deepEqual(layers.bounds, { least: 1, most: 4_096 });
+  assert.deepEqual([layers.bounds.minimum, layers.bounds.maximum], [1, 4_096]);
 });
 
 test("an empty number shows its default, also if only its description names it", () => {

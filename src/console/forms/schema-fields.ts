@@ -20,7 +20,8 @@ export interface Field extends Part {
   readonly byDefault: string | undefined;
   /** For `choice` and `checks`, all possible values. */
   readonly choices: readonly string[];
-  readonly bounds: Bounds;
+  /** The schema with the bounds of its numbers: for a list, that of its entries. */
+  readonly bounds: JsonSchema;
 }
 
 /**
@@ -38,13 +39,6 @@ export type FieldKind =
   | "names"
   | "json"
   | "date";
-
-export interface Bounds {
-  readonly least?: number;
-  readonly most?: number;
-  readonly above?: number;
-  readonly below?: number;
-}
 
 /** An object whose members have fields of their own. */
 export interface Group extends Part {
@@ -113,7 +107,7 @@ function fieldOf(schema: JsonSchema, part: Part): Field {
     kind: kindOf(schema),
     byDefault: schema.default === undefined ? undefined : JSON.stringify(schema.default),
     choices: (schema.enum ?? schema.examples ?? schema.items?.enum ?? []).map(String),
-    bounds: boundsOf(schema),
+    bounds: schema.items ?? schema,
   };
 }
 
@@ -134,17 +128,6 @@ function kindOf(schema: JsonSchema): FieldKind {
     default:
       return schema.format === "date" ? "date" : "text";
   }
-}
-
-/** For a list, the bounds of its entries. */
-function boundsOf(schema: JsonSchema): Bounds {
-  const { minimum, maximum, exclusiveMinimum, exclusiveMaximum } = schema.items ?? schema;
-  return {
-    ...(minimum === undefined ? {} : { least: minimum }),
-    ...(maximum === undefined ? {} : { most: maximum }),
-    ...(exclusiveMinimum === undefined ? {} : { above: exclusiveMinimum }),
-    ...(exclusiveMaximum === undefined ? {} : { below: exclusiveMaximum }),
-  };
 }
 
 /** Every field, and every group, in the order of the form. */

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { StoredBlobView } from "../../client/index.ts";
-import { partnerOf, setsOf, storedAt, urlsFor } from "./stored-inputs.ts";
+import { setsOf, storedAt, urlsFor } from "./stored-inputs.ts";
 
 function blob(name: string, minute: number): StoredBlobView {
   const kind = name.startsWith("feature") ? "features" : "prices";
@@ -16,8 +16,6 @@ test("blobs with the same id are a set, the newest set comes first, and a blob w
   };
   const sets = setsOf(stored);
   const url = (name: string) => `http://127.0.0.1/data/${name}.json`;
-  assert.equal(partnerOf(stored, url("feature_engine_a")), url("data_extractor_a"));
-  assert.equal(partnerOf(stored, url("feature_engine_c")), undefined);
   assert.deepEqual(
     urlsFor(stored, ["previous_feature_url"]),
     ["a", "b", "c"].map((id) => url(`feature_engine_${id}`)),

@@ -60,12 +60,6 @@ export function setsOf({ features, prices }: StoredInputs): readonly StoredSet[]
   return sets.toSorted((a, b) => storedAt(b).localeCompare(storedAt(a)));
 }
 
-/** The URL of the other blob in the set of a stored one. */
-export function partnerOf(stored: StoredInputs, url: string): string | undefined {
-  const set = setsOf(stored).find(({ features, prices }) => features.url === url || prices.url === url);
-  return set && (set.features.url === url ? set.prices.url : set.features.url);
-}
-
 /** When the later blob of a set was stored; ISO 8601. */
 export function storedAt({ features, prices }: StoredSet): string {
   return [features.created_at, prices.created_at].toSorted()[1]!;

@@ -12,7 +12,7 @@ import { nextStep } from "../../contract/output/next-step.ts";
 import { smallFactorSentences } from "../../contract/output/small-factor.ts";
 import { bandFromT } from "../../contract/output/test-quantile.ts";
 import { bandFigure, countedRows, figure, muRange, type Unit } from "../../view/figures.ts";
-import { type Child, html } from "../../view/html.ts";
+import { html } from "../../view/html.ts";
 import { strip } from "../../view/marks.ts";
 import { bdi } from "../../view/text.ts";
 import { dataName } from "../list/run-columns.ts";
@@ -34,65 +34,84 @@ const INTERVAL_WORDS: Readonly<Record<string, string>> = {
  * believed, and what to do next.
  */
 export function answers(view: ForecastView, run: OperationView): VNode {
-  const { verdict, metrics } = view;
+  const { verdict, metrics, intervals } = view;
   const judged = verdict?.judged.find(({ rows }) => rows === verdict.rows);
   const orders = (verdict?.rows === "out_of_fold" ? metrics.out_of_fold : metrics.score)?.by_delay;
-  const later = laterFigures(orders);
-  const order = laterOrder(orders);
-  const laterBand = order && orderBands(order).order;
+  const [order, later] = [laterOrder(orders), laterFigures(orders)];
   const ic = judged && verdictFigures(judged).ic;
-  const band = judged && bandFromT(ic ?? null, judged.order.t, judged.order.quantile);
-  const both = [
-    ic ?? 0,
-    later?.ic ?? 0,
-    ...[band, laterBand].flatMap((each) => (each ? [each.low, each.high] : [])),
+  const skill: readonly Figure[] = [
+    {
+      name: "IC",
+      unit: "ic",
+      value: ic,
+      band: judged && bandFromT(ic ?? null, judged.order.t, judged.order.quantile),
+    },
+    {
+      name: `IC ${closeName(later?.delay ?? 1)}`,
+      unit: "ic",
+      value: later?.ic,
+      band: order && orderBands(order).order,
+    },
   ];
+  const net: Figure = {
+    name: "Net of 5 bp a side, a day",
+    unit: "mu",
+    value: later?.net_5bp == null ? null : later.net_5bp / 1e4,
+    band:
+      later?.net_low == null || later.net_high == null
+        ? null
+        : { low: later.net_low / 1e4, high: later.net_high / 1e4 },
+  };
+  const tested = judged?.intervals;
+  const coverage = judged?.rows === "score" ? intervals?.pooled.coverage : tested?.figure;
+  const asked = 1 - (intervals?.alpha ?? 0);
+  const gap = tested && coverage != null ? bandFromT(coverage - asked, tested.t, tested.quantile) : null;
+  const covered: Figure = {
+    name: `Coverage of ${figure(asked, "coverage")} intervals`,
+    unit: "coverage",
+    value: coverage,
+    band: gap && { low: asked + gap.low, high: asked + gap.high },
+    reference: asked,
+  };
+  const believed =
+    intervals === null
+      ? "The job had none, so mu has no range. Set “intervals” in the config."
+      : ownOf(INTERVAL_WORDS, tested?.state ?? "too_few");
   return html`<dl class="answers">
-    ${answer("Forecast", [html`<p>${forecastWords(view, run)}</p>`])}
-    ${
-      verdict !== undefined &&
-      answer("Skill", skillWords(view), [
-        ic != null && [
-          "IC",
-          html`${figure(ic, "ic")} ${within(band, "ic")}`,
-          strip({ value: ic, ...band, reference: 0 }, both),
-        ],
-        later?.ic != null && [
-          `IC ${closeName(later.delay)}`,
-          html`${figure(later.ic, "ic")} ${within(laterBand, "ic")}`,
-          strip({ value: later.ic, ...laterBand, reference: 0 }, both),
-        ],
-      ])
-    }
-    ${
-      later?.net_5bp != null &&
-      answer(
-        "After costs",
-        [html`<p>${costWords(later)}</p>`],
-        [
-          [
-            "Net of 5 bp a side, a day",
-            html`${basisPoints(later.net_5bp)} ${within(bandOf(later.net_low, later.net_high), "mu")}`,
-            strip({ value: later.net_5bp / 1e4, ...bandOf(later.net_low, later.net_high), reference: 0 }),
-          ],
-        ],
-      )
-    }
-    ${intervalAnswer(view)}
-    ${answer("Next", [html`<p>${nextStep(verdict, later)}</p>`])}
+    ${answer("Forecast", forecastWords(view, run))}
+    ${verdict && answer("Skill", skillWords(view), skill)}
+    ${later?.net_5bp != null && answer("After costs", costWords(closeName(later.delay), net), [net])}
+    ${answer("Intervals", html`<p>${believed}</p>`, intervals === null ? [] : [covered])}
+    ${answer("Next", html`<p>${nextStep(verdict, later)}</p>`)}
   </dl>`;
 }
 
-type Figure = readonly [name: string, value: Child, strip: VNode];
-
-function answer(question: string, sentences: Child, figures: readonly (Figure | false)[] = []): VNode {
-  return html`<div><dt>${question}</dt><dd>${sentences}</dd>
-    ${figures.map((each) => each && html`<dd class="figure"><span class="name">${each[0]}</span> ${each[1]}${each[2]}</dd>`)}</div>`;
+/** A figure of an answer with its 90 % band. */
+interface Figure {
+  readonly name: string;
+  readonly unit: Unit;
+  readonly value: number | null | undefined;
+  readonly band: { readonly low: number; readonly high: number } | null | undefined;
+  /** The value without skill; 0 by default. */
+  readonly reference?: number;
 }
 
-function forecastWords(view: ForecastView, run: OperationView): Child {
+/** @param figures on one scale. */
+function answer(question: string, sentences: VNode, figures: readonly Figure[] = []): VNode {
+  const within = figures.flatMap(({ value, band }) => [value ?? 0, ...(band ? [band.low, band.high] : [])]);
+  const lines = figures.map(({ name, unit, value, band, reference = 0 }) => {
+    if (value == null) return undefined;
+    const range = band && (unit === "mu" ? muRange(band.low, band.high) : bandFigure(band, unit));
+    return html`<dd class="figure"><span class="name">${name}</span> ${figure(value, unit)}
+      ${range && html`<span class="detail">90 % band ${range}</span>`}
+      ${strip({ value, ...band, reference }, figures.length > 1 ? within : [])}</dd>`;
+  });
+  return html`<div><dt>${question}</dt><dd>${sentences}</dd>${lines}</div>`;
+}
+
+function forecastWords(view: ForecastView, run: OperationView): VNode {
   const { forecasts, count, window } = view;
-  if (count === 0) return "The output has no forecast.";
+  if (count === 0) return html`<p>The output has no forecast.</p>`;
   const returns = returnsText(window.delay);
   const what = `(mu) of ${countedRows(count, "ticker")} as of ${window.as_of}`;
   const by = html`, by ${bdi(modelOf(run) ?? "the model", 60)} on ${bdi(dataName(run), 80)}`;
@@ -100,7 +119,7 @@ function forecastWords(view: ForecastView, run: OperationView): Child {
   const words = areZero
     ? `The ${returns} ${what} are all 0`
     : `${returns[0]!.toUpperCase()}${returns.slice(1)} ${what}`;
-  return html`${words}${areZero ? "" : by}.${smallFactor(view)}`;
+  return html`<p>${words}${areZero ? "" : by}.${smallFactor(view)}</p>`;
 }
 
 function smallFactor({ forecasts, verdict, metrics }: ForecastView): string {
@@ -113,7 +132,7 @@ function smallFactor({ forecasts, verdict, metrics }: ForecastView): string {
 }
 
 /** The verdict in one sentence, and its statistics on demand. */
-function skillWords({ verdict, refits }: ForecastView): Child {
+function skillWords({ verdict, refits }: ForecastView): VNode {
   const [title, statistics] = verdictWords(verdict!);
   const plain = plainVerdict(verdict!);
   const headline = html`<strong class=${ownOf(TONES, verdict!.state) ?? ""}>${bdi(title)}</strong>`;
@@ -126,57 +145,14 @@ function skillWords({ verdict, refits }: ForecastView): Child {
     </details>`;
 }
 
-function costWords({
-  delay,
-  net_5bp,
-  net_low,
-  net_high,
-}: NonNullable<ReturnType<typeof laterFigures>>): string {
-  const when = `${closeName(delay)}, the top fifth minus the bottom fifth`;
-  if ((net_low ?? 0) > 0) return `Traded ${when} earned its costs.`;
-  if ((net_high ?? 0) < 0) return `Traded ${when} lost to costs of 5 bp a side.`;
-  return `Traded ${when} ${net_5bp! < 0 ? "lost a little after costs, or" : "earned a little after costs, or"} nothing: the band contains 0.`;
-}
-
-function intervalAnswer({ intervals, verdict }: ForecastView): VNode {
-  if (intervals === null)
-    return answer("Intervals", [
-      html`<p>The job had none, so mu has no range. Set “intervals” in the config.</p>`,
-    ]);
-  const judged = verdict?.judged.find(({ rows }) => rows === verdict.rows);
-  const tested = judged?.intervals;
-  const coverage = judged?.rows === "score" ? intervals.pooled.coverage : tested?.figure;
-  const asked = 1 - intervals.alpha;
-  const words = ownOf(INTERVAL_WORDS, tested?.state ?? "too_few") ?? "";
-  if (coverage == null) return answer("Intervals", [html`<p>${words}</p>`]);
-  const gap = tested && bandFromT(coverage - asked, tested.t, tested.quantile);
-  const band = gap && { low: asked + gap.low, high: asked + gap.high };
-  return answer(
-    "Intervals",
-    [html`<p>${words}</p>`],
-    [
-      [
-        "Coverage",
-        html`${figure(coverage, "coverage")} of ${figure(asked, "coverage")} ${within(band, "coverage")}`,
-        strip({ value: coverage, ...band, reference: asked }),
-      ],
-    ],
-  );
-}
-
-function within(
-  band: { readonly low: number; readonly high: number } | null | undefined,
-  unit: Unit,
-): VNode | undefined {
-  return band
-    ? html`<span class="detail">90 % band ${unit === "mu" ? muRange(band.low, band.high) : bandFigure(band, unit)}</span>`
-    : undefined;
-}
-
-function bandOf(low: number | null | undefined, high: number | null | undefined) {
-  return low == null || high == null ? null : { low: low / 1e4, high: high / 1e4 };
-}
-
-function basisPoints(points: number): string {
-  return figure(points / 1e4, "mu");
+function costWords(when: string, { value, band }: Figure): VNode {
+  const found =
+    band == null
+      ? "has too few dates to tell what is left after costs."
+      : band.low > 0
+        ? "earned its costs."
+        : band.high < 0
+          ? "lost to costs of 5 bp a side."
+          : `${value! < 0 ? "lost" : "earned"} a little after costs, or nothing: the band contains 0.`;
+  return html`<p>Traded ${when}, the top fifth minus the bottom fifth ${found}</p>`;
 }

@@ -8,8 +8,6 @@ const MAX_EVENTS = 50;
 /** If there are many events, how often the page is redrawn and the operation is polled. */
 const DRAW_MS = 250;
 const POLL_MS = 2_000;
-/** The operation is also polled if no event arrives, for example behind a proxy that buffers streams. */
-const IDLE_POLL_MS = 15_000;
 const RETRY_MS = 2_000;
 
 /** What the page of an operation knows, by its events. */
@@ -54,16 +52,6 @@ export class FollowedRun {
         await this.#ask();
       }
       await pause(RETRY_MS, signal);
-    }
-  }
-
-  /** Polls the operation until it has ended. */
-  async poll(): Promise<void> {
-    const { signal } = this.#context;
-    for (;;) {
-      await pause(IDLE_POLL_MS, signal);
-      if (signal.aborted || this.hasEnded) return;
-      if (!document.hidden) await this.#ask();
     }
   }
 
@@ -165,10 +153,8 @@ export function useRun(operation: OperationView) {
   const run = useRef<FollowedRun>(null);
   run.current ??= new FollowedRun(operation, context, () => draw((count) => count + 1));
   useEffect(() => {
-    const followed = run.current!;
-    if (!isFollowed) return;
-    followed.follow().catch((failure: unknown) => void (context.signal.aborted || setError(failure)));
-    if (!followed.hasEnded) void followed.poll();
+    if (isFollowed)
+      run.current!.follow().catch((failure: unknown) => void (context.signal.aborted || setError(failure)));
   }, [isFollowed]);
   // It may have ended before the page of its submission was shown.
   useEffect(() => {
