@@ -67,7 +67,7 @@ export function answers(view: ForecastView, run: OperationView): VNode {
   const asked = 1 - (intervals?.alpha ?? 0);
   const gap = tested && coverage != null ? bandFromT(coverage - asked, tested.t, tested.quantile) : null;
   const covered: Figure = {
-    name: `Coverage of ${figure(asked, "coverage")} intervals`,
+    name: `Coverage (nominal ${figure(asked, "coverage")})`,
     unit: "coverage",
     value: coverage,
     band: gap && { low: asked + gap.low, high: asked + gap.high },
