@@ -12,17 +12,15 @@ interface LineChart {
   readonly lines: readonly (readonly { readonly x: number; readonly y: number | null }[])[];
   /** The place of a vertical mark. */
   readonly at?: number | undefined;
-  /** The place of a horizontal dashed line. */
-  readonly level?: number | undefined;
 }
 
 /** CSS pixels: the marks stretch with the page, the text does not. */
 const HEIGHT = 220;
 
-export function lineChart({ name, xTitle, yTitle, lines, at, level }: LineChart): VNode {
+export function lineChart({ name, xTitle, yTitle, lines, at }: LineChart): VNode {
   const points = lines.flat();
   const [firstX, lastX] = ends(points.map(({ x }) => x));
-  const [least, most] = ends([...points.map(({ y }) => y), level].filter((y) => y != null));
+  const [least, most] = ends(points.flatMap(({ y }) => y ?? []));
   // A small margin, so that no line touches the frame; flat lines are in the middle.
   const margin = most > least ? 0.04 * (most - least) : Math.max(Math.abs(least) / 2, 0.5);
   const [low, high] = [least - margin, most + margin];
@@ -34,7 +32,6 @@ export function lineChart({ name, xTitle, yTitle, lines, at, level }: LineChart)
     <svg class="marks" viewBox=${`0 0 ${GRID} ${GRID}`} preserveAspectRatio="none" width="100%" height=${HEIGHT}>
       ${levels.map((y) => html`<path class="grid" d=${`M0 ${down(y)}H${GRID}`} />`)}
       ${at !== undefined && html`<path class="at" d=${`M${across(at)} 0V${GRID}`} />`}
-      ${level !== undefined && html`<path class="level" d=${`M0 ${down(level)}H${GRID}`} />`}
       ${lines.map(
         (line, i) =>
           html`<path class=${i === 0 ? "line" : "line second"} d=${polyline(

@@ -4,7 +4,7 @@ import { MucastClient } from "../../src/client/client.ts";
 import { MucastError } from "../../src/contract/errors/errors.ts";
 import type { AuditBlob } from "../../src/contract/output/audit-blob.ts";
 import { problemOf } from "../../src/contract/problems/problem.ts";
-import { dlText, mlText } from "../../src/outputs/outputs.testing.ts";
+import { mlText } from "../../src/outputs/outputs.testing.ts";
 import { VERDICT } from "../../src/service/http/examples.ts";
 import { hold, release } from "../service/core.testing.ts";
 import { eventually } from "../service/eventually.testing.ts";
@@ -69,29 +69,6 @@ test("follows a network job while it trains, through an outage of the service, t
     unwanted.filter((line) => !/net::ERR_/.test(line)),
     [],
   );
-  await close();
-});
-
-test("the losses of a network job that has ended are drawn beside the loss of the zero forecast", async () => {
-  const { page, unwanted, close } = await openAs(writer);
-  const begun = await service.begin(writer.caller, "run_dl_job");
-  const { onEvents } = begun.execution.listener;
-  await show(page, `#/operations/${begun.id}`);
-  await untilText(page, "Running for");
-  onEvents({ epochs: { points: [...points("AAPL", 1, 12), ...points("MSFT", 1, 12)] } });
-  await untilText(page, "Median of 2 networks");
-  assert.equal(await page.evaluate("document.querySelector('.chart .level')"), null);
-  service.succeed(begun, dlText({ tickers: ["AAPL", "MSFT"] }), `nn_engine_${begun.id}.json`);
-  await untilText(page, "validation loss of the zero forecast, 1.002");
-  assert.equal(await page.evaluate("document.querySelectorAll('.chart .level').length"), 1);
-  assert.deepEqual(
-    await page.evaluate(
-      "[...new Set([...document.querySelectorAll('.chart text.y')].map(({ textContent }) => textContent.split('.')[1]?.length ?? 0))].length",
-    ),
-    1,
-    "the labels of the axis have the same number of decimals",
-  );
-  assert.deepEqual(unwanted, []);
   await close();
 });
 

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { parseMlSettings } from "../../contract/config/ml-settings.ts";
 import { type RawJson, rawNumbers } from "../../contract/json/json-text.ts";
-import { choiceSize, entrySize, entryWords, readGrid, sizeFaults, sizeWords } from "./candidate-entries.ts";
+import { choiceSize, entrySize, entryWords, readGrid, sizeWords } from "./candidate-entries.ts";
 
 test("lines become values by parameter, which keep the spelling of numbers", () => {
   const grid = readGrid(
@@ -56,12 +56,7 @@ test("an entry of networks names the network and what it sets", () => {
   assert.equal(sizeWords(choiceSize([entry], undefined)), "3 candidates with the config itself.");
 });
 
-test("a choice beyond a limit is a fault", () => {
+test("fits are counted with those of the config itself", () => {
   assert.equal(sizeWords(choiceSize([{}], 20)), "2 candidates with the config itself, 42 fits per ticker.");
-  assert.deepEqual(sizeFaults(choiceSize([{}], 20)), []);
-  const most = choiceSize([{ draws: 99 }], 99);
-  assert.deepEqual([most.candidates, most.fitsPerTicker, sizeFaults(most)], [100, 10_000, []]);
-  assert.match(sizeFaults(choiceSize([{ draws: 99 }], 100)).join(), /^At most 10,?000 fits per ticker/);
-  assert.match(sizeFaults(choiceSize([{ draws: 100 }], 1)).join(), /^At most 100 candidates/);
   assert.equal(entrySize("x"), 1);
 });

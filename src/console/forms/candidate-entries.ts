@@ -1,4 +1,3 @@
-import { LIMITS } from "../../contract/config/limits.ts";
 import { isRawNumber, type RawJson, type RawObject } from "../../contract/json/json-text.ts";
 import { countedRows } from "../../view/figures.ts";
 import { isObject, readTree } from "./payload-tree.ts";
@@ -113,18 +112,4 @@ export function choiceSize(entries: readonly RawJson[], folds: number | undefine
 export function sizeWords({ candidates, fitsPerTicker }: ChoiceSize): string {
   const fits = fitsPerTicker === undefined ? "" : `, ${countedRows(fitsPerTicker, "fit")} per ticker`;
   return `${countedRows(candidates, "candidate")} with the config itself${fits}.`;
-}
-
-/** Which limits of a config a choice exceeds. */
-export function sizeFaults({ candidates, fitsPerTicker }: ChoiceSize): string[] {
-  return [
-    ...(candidates > LIMITS.candidates
-      ? [`At most ${countedRows(LIMITS.candidates, "candidate")} are accepted.`]
-      : []),
-    ...(fitsPerTicker !== undefined && fitsPerTicker > LIMITS.choiceFits
-      ? [
-          `At most ${countedRows(LIMITS.choiceFits, "fit")} per ticker are accepted: fewer candidates or folds.`,
-        ]
-      : []),
-  ];
 }

@@ -6,15 +6,7 @@ import type { RawJson } from "../../contract/json/json-text.ts";
 import { countedRows } from "../../view/figures.ts";
 import { html, onText, select } from "../../view/html.ts";
 import { bdi } from "../../view/text.ts";
-import {
-  choiceSize,
-  entrySize,
-  entryWords,
-  numberOf,
-  readGrid,
-  sizeFaults,
-  sizeWords,
-} from "./candidate-entries.ts";
+import { choiceSize, entrySize, entryWords, numberOf, readGrid, sizeWords } from "./candidate-entries.ts";
 import { faultLine, pathName } from "./faults.ts";
 import { nameOf, useForm } from "./field.ts";
 import { modelNamed, parameterTable } from "./parameters.ts";
@@ -149,7 +141,6 @@ export function Candidates({ operation, schemas, fields }: CandidatesProps): VNo
         <button type="button" aria-label=${`Remove entry ${i + 1}`} onClick=${() => remove(i)}>Remove</button></li>`;
     })}</ol>
     <p role="status">${entries.length > 0 && sizeWords(total)}</p>
-    ${faultLine(sizeFaults(total))}
     <fieldset class="new-candidate"><legend>Add candidates</legend>
       ${setting(model, `(${noun} of this config)`)}
       ${settings.map((name) => setting(name, "(as in this config)"))}

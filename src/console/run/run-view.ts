@@ -27,64 +27,66 @@ export function RunView(): VNode {
 }
 
 function Run({ operation: first }: { readonly operation: OperationView }): VNode {
-  const { mayWrite, setTitle } = useView();
+  const { setTitle } = useView();
   const { run, error, isFollowed, follow } = useRun(first);
   const { operation, happenings } = run;
-  const { id, status, result, failures = [], failure_counts = {}, warnings, warning_counts = {} } = operation;
-  const isJob = operation.operation !== "audit" && operation.operation !== "replay";
+  const { result, failures = [], failure_counts = {}, warnings, warning_counts = {} } = operation;
   const name = runName(operation);
   useEffect(() => setTitle(name), [name]);
-  const failed = operation.error;
+  const history = html`<ol class="happenings">${happenings.map(({ time, words }) => html`<li>${moment(time)} ${words}</li>`)}</ol>`;
+  const earlier = html`<p class="earlier"><button type="button" onClick=${follow}>Show history</button>${" "}
+    <span class="hint">Loads the stored events: history and training curves.</span></p>`;
+  const output = isJob(operation) ? "output for the portfolio optimizer" : "verdict";
   return html`<div>
     ${error !== undefined && errorBox(error)}
     ${h(Summary, { operation })}
     ${operation.finished_at === null && h(Progress, { run })}
-    ${
-      failed !== null &&
-      html`<section>
-      <h2>${status === "Canceled" ? "Operation canceled" : "Why it failed"}</h2>
-      ${problemBox(failed)}
-      ${codeGroups(failed.failures ?? [], failed.failure_counts ?? {}, "ticker")}
-      ${
-        mayWrite &&
-        html`<p class="again">${againLink(operation)}${" "}
-        <span class="hint">Opens the form with this payload. Change its config or inputs before you submit it.</span></p>`
-      }
-    </section>`
-    }
-    ${
-      result !== null &&
-      html`<p class="buttons">
-        ${isJob && h(ReportLinkOf, { id })}
-        ${h(Download, { name: result.output_name, words: isJob ? "Download output" : "Download verdict" })}
-        ${mayWrite && againLink(operation)}
-        ${
-          isJob &&
-          mayWrite &&
-          html`<a class="button" href=${`#/replay?operation=${id}`}>Replay</a>
-          <a class="button" href=${`#/audit?operation=${id}`}>Audit inputs</a>`
-        }
-      </p>`
-    }
-    ${result !== null && isJob && h(Forecast, { operation })}
-    ${result !== null && !isJob && h(CheckVerdict, { operation })}
+    ${operation.error !== null && h(Failure, { operation })}
+    ${result !== null && h(Actions, { operation })}
+    ${result !== null && h(isJob(operation) ? Forecast : CheckVerdict, { operation })}
     ${h(Training, { run })}
     ${h(ConfigSection, { operation: first })}
     ${codesSection("Tickers without a forecast", codeGroups(failures, failure_counts, "ticker"))}
     ${codesSection("Warnings", codeGroups(warnings, warning_counts, "warning"))}
     <section>
       <h2>History</h2>
-      ${
-        happenings.length > 0
-          ? html`<ol class="happenings">${happenings.map(({ time, words }) => html`<li>${moment(time)} ${words}</li>`)}</ol>`
-          : !isFollowed &&
-            html`<p class="earlier"><button type="button" onClick=${follow}>Show history</button>${" "}
-            <span class="hint">Loads the stored events: history and training curves.</span></p>`
-      }
-      <p class="hint">${kindOf(operation.operation)} ${code(id)}
-        ${result !== null && html`; ${isJob ? "output for the portfolio optimizer" : "verdict"}: ${code(result.output_url)}`}</p>
+      ${isFollowed ? history : earlier}
+      <p class="hint">${kindOf(operation.operation)} ${code(operation.id)}
+        ${result !== null && html`; ${output}: ${code(result.output_url)}`}</p>
     </section>
   </div>`;
+}
+
+function isJob({ operation }: OperationView): boolean {
+  return operation !== "audit" && operation !== "replay";
+}
+
+/** Why an operation failed, and the form in which to change that. */
+function Failure({ operation }: { readonly operation: OperationView }): VNode {
+  const { mayWrite } = useView();
+  const problem = operation.error!;
+  const again = html`<p class="again">${againLink(operation)}${" "}
+    <span class="hint">Opens the form with this payload. Change its config or inputs before you submit it.</span></p>`;
+  return html`<section>
+    <h2>${operation.status === "Canceled" ? "Operation canceled" : "Why it failed"}</h2>
+    ${problemBox(problem)}
+    ${codeGroups(problem.failures ?? [], problem.failure_counts ?? {}, "ticker")}
+    ${mayWrite && again}
+  </section>`;
+}
+
+/** What to do with the result of an operation. */
+function Actions({ operation }: { readonly operation: OperationView }): VNode {
+  const { mayWrite } = useView();
+  const { id } = operation;
+  const name = operation.result!.output_name;
+  if (!isJob(operation))
+    return html`<p class="buttons">${h(Download, { name, words: "Download verdict" })}${mayWrite && againLink(operation)}</p>`;
+  const checks = html`<a class="button" href=${`#/replay?operation=${id}`}>Replay</a>
+    <a class="button" href=${`#/audit?operation=${id}`}>Audit inputs</a>`;
+  return html`<p class="buttons">
+    ${h(ReportLinkOf, { id })}${h(Download, { name, words: "Download output" })}${mayWrite && [againLink(operation), checks]}
+  </p>`;
 }
 
 const TICK_MS = 1_000;

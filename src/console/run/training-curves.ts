@@ -59,16 +59,11 @@ export function bestOf(points: readonly CurvePoint[]): CurvePoint | undefined {
 }
 
 function networkOf({ ticker, member }: EpochPoint): string {
-  return member === undefined ? ticker : memberName(ticker, member);
-}
-
-/** The name of a network of an ensemble. */
-export function memberName(ticker: string, member: number): string {
-  return `${ticker} member ${member}`;
+  return member === undefined ? ticker : `${ticker} member ${member}`;
 }
 
 /** Of the finite values; null if there are none. */
-export function medianOf(values: readonly (number | null)[]): number | null {
+function medianOf(values: readonly (number | null)[]): number | null {
   const sorted = values.filter((value) => value !== null).sort((a, b) => a - b);
   if (sorted.length === 0) return null;
   const middle = sorted.length >> 1;

@@ -1,30 +1,20 @@
 import type { VNode } from "preact";
-import { useEffect, useState } from "preact/hooks";
+import { useState } from "preact/hooks";
 import { shortVisibleText } from "../../contract/visible-text.ts";
 import { lineChart } from "../../view/chart.ts";
 import { countedRows, figure } from "../../view/figures.ts";
 import { html, onText, select } from "../../view/html.ts";
 import { panel } from "../../view/panel.ts";
-import { useView } from "../view.ts";
 import type { FollowedRun } from "./follow-run.ts";
-import { bestOf, type CurvePoint, medianOf, type TrainingCurves } from "./training-curves.ts";
-import { readZeroLosses, type ZeroLosses } from "./zero-losses.ts";
+import { bestOf, type CurvePoint, type TrainingCurves } from "./training-curves.ts";
 
 /** Maximum number of rows of the table below the chart, the newest epochs. */
 const MAX_ROWS = 60;
 
-/** The losses of the networks while they train: the median of all, or one network. Once the job has succeeded, also the loss of the zero forecast. */
-export function Training({ run: { curves, operation } }: { readonly run: FollowedRun }): VNode | undefined {
-  const { client, signal } = useView();
+/** The losses of the networks while they train: the median of all, or one network. */
+export function Training({ run: { curves } }: { readonly run: FollowedRun }): VNode | undefined {
   const [network, setNetwork] = useState<number>();
-  const [zeros, setZeros] = useState<ZeroLosses>(new Map());
   const { networks } = curves;
-  const output = operation.result?.output_name;
-  const isRead = output !== undefined && networks.length > 0;
-  useEffect(() => {
-    // Without the output, the chart is whole except for one line.
-    if (isRead) readZeroLosses(output, { client, signal }).then(setZeros, () => undefined);
-  }, [isRead]);
   if (networks.length === 0) return undefined;
   const names = networks.map((name, i) => [String(i), shortVisibleText(name, 40)] as const);
   return html`<section>
@@ -36,22 +26,15 @@ export function Training({ run: { curves, operation } }: { readonly run: Followe
         onChange: onText((text) => setNetwork(text === "all" ? undefined : Number(text))),
       })}</label>`
     }
-    ${lossPanel(curves, networks.length === 1 ? 0 : network, zeros)}
+    ${lossPanel(curves, networks.length === 1 ? 0 : network)}
   </section>`;
 }
 
-function lossPanel(curves: TrainingCurves, network: number | undefined, zeros: ZeroLosses): VNode {
+function lossPanel(curves: TrainingCurves, network: number | undefined): VNode {
   const { networks, leftOut } = curves;
   const name = network === undefined ? undefined : networks[network]!;
   const points = name === undefined ? curves.median() : curves.of(name);
   const best = bestOf(points);
-  const known = networks.flatMap((each) => zeros.get(each) ?? []);
-  const zero =
-    name !== undefined
-      ? zeros.get(name)
-      : known.length === networks.length
-        ? (medianOf(known) ?? undefined)
-        : undefined;
   const which =
     name === undefined
       ? `Median of ${countedRows(networks.length, "network")}, for epochs that at least half have reached`
@@ -65,9 +48,8 @@ function lossPanel(curves: TrainingCurves, network: number | undefined, zeros: Z
     points.map((point) => ({ x: point.epoch, y: of(point) }));
   const lines = [line(({ validation }) => validation), line(({ train }) => train)];
   const key = html`<li class="validation">validation loss</li><li class="train">training loss</li>
-    ${best && html`<li class="best">best epoch, ${best.epoch}</li>`}
-    ${zero !== undefined && html`<li class="zero">validation loss of the zero forecast, ${figure(zero, "number")}</li>`}`;
-  const marks = html`${lineChart({ name: sentence, xTitle: "epoch", yTitle: "loss of scaled returns", lines, at: best?.epoch, level: zero })}
+    ${best && html`<li class="best">best epoch, ${best.epoch}</li>`}`;
+  const marks = html`${lineChart({ name: sentence, xTitle: "epoch", yTitle: "loss of scaled returns", lines, at: best?.epoch })}
     ${
       leftOut > 0 &&
       html`<p class="hint">${countedRows(leftOut, "epoch")} are not shown here because they arrived too fast; the report
