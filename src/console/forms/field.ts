@@ -172,7 +172,7 @@ export function Control({ field }: { readonly field: Field }): VNode {
 }
 
 function inputOf(field: Field, attributes: { readonly value: string }): VNode {
-  const placeholder = placeholderText(field);
+  const placeholder = field.kind === "json" ? undefined : placeholderText(field);
   const plain = { ...attributes, placeholder, autocomplete: "off", spellcheck: false, autocapitalize: "off" };
   switch (field.kind) {
     case "choice":
