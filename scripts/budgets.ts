@@ -25,7 +25,7 @@ const CODE: readonly CodeBudget[] = [
   ["panel", 2_622, 113_351, /^src\/panel\//],
   ["evaluate", 4_021, 169_589, /^src\/evaluate\//],
   ["engine (TypeScript)", 2_672, 112_316, /^src\/engine\//],
-  ["jobs", 6_666, 298_558, /^src\/jobs\//],
+  ["jobs", 6_621, 296_717, /^src\/jobs\//],
   ["blob", 2_696, 116_186, /^src\/blob\//],
   ["outputs + replay + export + choose", 2_169, 97_722, /^src\/(outputs|replay|export|choose)\//],
   ["audit", 5_356, 225_443, /^src\/audit\//],

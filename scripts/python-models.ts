@@ -26,6 +26,7 @@ const ANSWERS = [
   "VerdictView",
   "UploadedBlob",
   "PreparedBlobs",
+  "JobPreview",
   "BlobPage",
   "Problem",
 ] as const;

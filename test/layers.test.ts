@@ -89,11 +89,11 @@ const REPORT_FOLDERS: Record<string, readonly string[]> = {
   sections: ["statistics", "evidence", "charts", "panels"],
 };
 
-/** The folders of src/service: from the log and the tables over blobs and operations up to HTTP and the tools for agents. */
+/** The folders of src/service: from the tables and the log over blobs and operations up to HTTP and the tools for agents. */
 const SERVICE_FOLDERS: Record<string, readonly string[]> = {
   settings: [],
-  telemetry: [],
   database: ["settings"],
+  telemetry: ["database"],
   auth: ["database", "telemetry"],
   store: ["database"],
   queue: ["database", "settings", "store", "telemetry", "row-sweep.ts"],

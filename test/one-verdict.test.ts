@@ -8,7 +8,7 @@ import { verdictWords } from "../src/console/run/verdict-words.ts";
 import { verdictFigures } from "../src/contract/output/later-close.ts";
 import type { FindingState, Verdict } from "../src/contract/output/verdict.ts";
 import { VERDICT_STATES } from "../src/contract/output/verdict.ts";
-import { runSummary } from "../src/jobs/shared/run-summary.ts";
+import { runSummary } from "../src/jobs/shared/job-output.ts";
 import { dlText, mlText, outputDocument } from "../src/outputs/outputs.testing.ts";
 import { page } from "../src/report/page.ts";
 import { reported, reportedData } from "../src/report/reported.testing.ts";

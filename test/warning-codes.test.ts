@@ -66,7 +66,7 @@ const NOT_IN_TWIN: Partial<Record<keyof typeof WARNING_TABLE, string>> = {
   disabled: "commands/network-command-line.slow.test.ts",
   ignored_section: "networks/refused-network-jobs.slow.test.ts",
   failed_refit: "regressors/refit-jobs.slow.test.ts",
-  late_ticker: "regressors/refit-jobs.slow.test.ts",
+  late_ticker: "networks/network-blocks.slow.test.ts",
   no_refit: "regressors/refit-jobs.slow.test.ts",
   thin_dates: "regressors/panel-settings.slow.test.ts",
   unpriced_dates: "field/dates.slow.test.ts",

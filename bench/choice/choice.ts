@@ -1,8 +1,11 @@
 import { meanQuantile } from "../../src/contract/output/test-quantile.ts";
 import { lossSeries } from "../../src/evaluate/choice/candidate-losses.ts";
-import { memberMeans } from "../../src/evaluate/choice/member-forecasts.ts";
-import { difference, type Members } from "../../src/evaluate/choice/members.ts";
-import { choosePrequentially } from "../../src/evaluate/choice/prequential.ts";
+import {
+  choosePrequentially,
+  difference,
+  type Members,
+  memberMeans,
+} from "../../src/evaluate/choice/prequential.ts";
 import type { Table } from "../table.ts";
 import { type SimulatedMarket, SPANS, simulatedMarket } from "./simulated-candidates.ts";
 

@@ -8,7 +8,6 @@ import { runMlJob } from "../../src/jobs/run-job.ts";
 import { preparePrices } from "../../src/prepare/prepare-prices.ts";
 import type { Table } from "../table.ts";
 import { SERIES, seriesIntervals } from "./simulated-series.ts";
-import { FORMS, triedForms } from "./tried-forms.ts";
 
 const PRICES = fileURLToPath(new URL("../../test/cases/sp500-20/prices.csv.gz", import.meta.url));
 
@@ -55,16 +54,12 @@ const TENTHS = Array.from({ length: 10 }, (_, i) => String(i + 1));
 type Intervals = NonNullable<OutputBlob["metrics"]["intervals"]>;
 type Evidence = Pick<Intervals, "pooled" | "by_volatility" | "joint_misses" | "by_ticker">;
 
-/**
- * Coverage of adaptive and split intervals on real prices and on simulated series, with 15 folds of 15; and the coverage of other forms of
- * adaptive ones.
- */
+/** Coverage of adaptive and split intervals on real prices and on simulated series, with 15 folds of 15. */
 export async function benchIntervals(): Promise<readonly Table[]> {
   const folder = mkdtempSync(join(tmpdir(), "mucast-intervals-"));
   try {
     const rows: string[][] = [];
     const tenths: string[][] = [];
-    const tried: ReadonlyMap<string, string>[] = [];
     for (const [cut, end] of WINDOWS) {
       const blobs = await preparePrices({
         csvPath: PRICES,
@@ -78,7 +73,6 @@ export async function benchIntervals(): Promise<readonly Table[]> {
         const head = [`${cut} to ${end}`, name, asked(settings)];
         rows.push(...rowsOf(head, intervals));
         if (asked(settings) === "0.1") tenths.push(...tenthsOf(head.slice(0, 2), intervals));
-        if (name === "ridge" && asked(settings) === "0.1") tried.push(triedForms(output));
       }
     }
     return [
@@ -87,15 +81,6 @@ export async function benchIntervals(): Promise<readonly Table[]> {
         title: "Coverage by tenths of volatility at alpha 0.1, the quietest first",
         header: ["score rows", "model", "method", ...TENTHS],
         rows: tenths,
-      },
-      {
-        title:
-          "Forms that were tried: pooled; lowest to highest tenth; worst 250; score relative to the current form",
-        header: ["form", ...WINDOWS.map(([cut]) => cut)],
-        rows: [...Object.keys(FORMS), "standard error of a tenth"].map((name) => [
-          name,
-          ...tried.map((cells) => cells.get(name)!),
-        ]),
       },
       {
         title: "Intervals on 20 simulated series each, 225 residuals, 1,000 score rows, alpha 0.1",

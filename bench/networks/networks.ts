@@ -13,7 +13,7 @@ import { fileURLToPath } from "node:url";
 import { parseArgs, promisify } from "node:util";
 import { table } from "../../src/cli/terminal/output-table.ts";
 import { findEnvironment } from "../../src/engine/environment/environment.ts";
-import type { TrainingRecord } from "../../src/jobs/dl/ensemble.ts";
+import type { TrainingRecord } from "../../src/jobs/dl/train-networks.ts";
 import { type PreparedBlobs, preparePrices } from "../../src/prepare/prepare-prices.ts";
 import { peerPython } from "../peer-python.ts";
 import { isJoint, OPTIONS } from "../planted/planted-minima.ts";

@@ -1,4 +1,3 @@
-import { randomUUID } from "node:crypto";
 import { mkdirSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import type { JobEvent } from "../../src/contract/output/job-events.ts";
@@ -35,11 +34,11 @@ export async function withEngine<T>(
     const folder = join(work.path, `job${jobs++}`);
     mkdirSync(folder);
     const text = JSON.stringify(config);
-    const request = { featureUrl: featurePath, dataExtractorUrl: dataExtractorPath, config: text };
-    const context = { workers, policy: { allowed: [] }, report: report ?? (() => undefined), signal };
-    const { settings } = NETWORKS.parse(text);
-    const engine = { pool, workFolder: folder };
-    const trained = await readAndFit(NETWORKS, { ...request, id: randomUUID() }, context, settings, engine);
+    const request = { featureUrl: featurePath, dataExtractorUrl: dataExtractorPath, config: text, id: "1" };
+    const openEngine = () => ({ pool, workFolder: folder, close: async () => undefined });
+    const policy = { allowed: [] };
+    const context = { workers, policy, report: report ?? (() => undefined), signal, openEngine };
+    const trained = await readAndFit(NETWORKS, request, context, NETWORKS.parse(text).settings);
     rmSync(folder, { recursive: true });
     return trained;
   };

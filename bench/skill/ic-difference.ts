@@ -3,7 +3,7 @@ import { crossSection, type DateCorrelations } from "../../src/evaluate/cross-se
 import type { ForecastRows } from "../../src/evaluate/forecast-rows.ts";
 import { tableRows } from "../../src/evaluate/forecast-table.ts";
 import { meanT } from "../../src/evaluate/mean-test.ts";
-import { valuesByDate } from "../../src/evaluate/rows-by-date.ts";
+import { sortedByDate } from "../../src/evaluate/rows-by-date.ts";
 import { finiteOrNull, mean } from "../../src/evaluate/statistics.ts";
 
 /** IC and RankIC of each date that has them, ascending. */
@@ -22,11 +22,8 @@ export interface IcDifference {
 
 /** @param rows labelled, tickers in any order. */
 export function icsByDate(rows: readonly ForecastRows[]): IcsByDate {
-  const { tickers, byDate } = tableRows(rows);
-  const predicted = tickers.map((ticker) => ticker.predicted);
   const ics = new Map<Day, DateCorrelations>();
-  const layout = valuesByDate(byDate.layout, predicted);
-  crossSection(byDate, layout, (day, correlations) => ics.set(day, correlations));
+  crossSection(sortedByDate(tableRows(rows)), (day, correlations) => ics.set(day, correlations));
   return ics;
 }
 

@@ -21,9 +21,9 @@ export interface Score {
  * @param isReturn whether forecasts are returns: for others, R² has no meaning.
  */
 export function scoreForecasts(rows: readonly ForecastRows[], delay: number, isReturn: boolean): Score {
-  const layout = tableRows(rows);
-  const { pooled } = forecastTable(layout);
-  const [close, later] = delayedOrders(layout.tickers, delay);
+  const labelled = tableRows(rows);
+  const { pooled } = forecastTable(labelled);
+  const [close, later] = delayedOrders(labelled, delay);
   return {
     rows: pooled.n,
     r2Zero: isReturn ? pooled.r2_zero : null,

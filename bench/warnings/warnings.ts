@@ -5,7 +5,6 @@ import { closeSharedEngines } from "../../test/end-to-end/jobs/shared-engines.ts
 import type { Table } from "../table.ts";
 import { magnifiedTable } from "./magnified-forecasts.ts";
 import { plantedPricesTable } from "./planted-prices.ts";
-import { shrinkageCoverageTable } from "./shrinkage-coverage.ts";
 import { shrinkageBenchTable } from "./shrinkage-table.ts";
 import { skillPowerTable } from "./skill-power.ts";
 import { CODES, type Code, MODELS, type WarnedJob, warnedJob } from "./warned-jobs.ts";
@@ -20,7 +19,7 @@ type WarnedJobs = Readonly<Record<MarketName, readonly WarnedJob[]>>;
 
 /** Size and power of `no_skill`, and the effect of shrinkage. Takes about half an hour on one idle core; does not depend on the machine. */
 export function benchNoSkill(): readonly Table[] {
-  return [shrinkageBenchTable(), shrinkageCoverageTable(), skillPowerTable()];
+  return [shrinkageBenchTable(), skillPowerTable()];
 }
 
 /** How often each warning occurs, on four markets. Takes about eight minutes on two idle cores. */

@@ -15,7 +15,6 @@ from mucast_engine.estimator import is_linear, make_estimator, make_scaler
 from mucast_engine.failure import TaskError, sentence_of
 from mucast_engine.importances import Columns, columns_of, largest_importances
 from mucast_engine.permutation import Replacements
-from mucast_engine.tree_counts import first_trees
 
 
 def fit_predict(task: Message, store: ArrayStore, progress: Callable[[Message], None]) -> Message:
@@ -26,8 +25,8 @@ def fit_predict(task: Message, store: ArrayStore, progress: Callable[[Message], 
     """
     x, y = store.read(task["x"]), store.read(task["y"])
     strata = store.read(task["permutation"]["strata"]) if "strata" in task.get("permutation", {}) else None
-    predictions: list[list[Matrix]] = [[] for _ in _tree_counts(task)]
-    diagnoses: list[list[Message]] = [[] for _ in predictions]
+    predictions: list[Matrix] = []
+    diagnoses: list[Message] = []
     permuted: list[Matrix] = []
     seconds: list[float] = []
     result: Message = {"unconverged_fits": 0}
@@ -37,28 +36,22 @@ def fit_predict(task: Message, store: ArrayStore, progress: Callable[[Message], 
             with warnings.catch_warnings(record=True) as caught:
                 warnings.simplefilter("always")
                 try:
-                    by_count, of_groups = _one_fit(task, fit, x, y, strata, check)
+                    predicted, diagnosis, of_groups = _one_fit(task, fit, x, y, strata, check)
                 except TaskError as error:
                     error.data |= _too_large(x, fit) if error.code == "fit_failed" else {}
                     raise
             result["unconverged_fits"] += any(w.category.__name__ == "ConvergenceWarning" for w in caught)
             seconds.append(time.perf_counter() - started)
-            for own, its_diagnoses, (predicted, diagnosis) in zip(predictions, diagnoses, by_count, strict=True):
-                own.append(predicted)
-                if diagnosis is not None:
-                    its_diagnoses.append(diagnosis)
+            predictions.append(predicted)
+            if diagnosis is not None:
+                diagnoses.append(diagnosis)
             permuted += of_groups
             progress({"fit": index, "seconds": seconds[-1]})
-    values = np.concatenate([*chain(*predictions), *permuted])
+    values = np.concatenate([*predictions, *permuted])
     result["predictions"] = store.hand_over(task["predictions"]["ref"], values)
-    result["diagnoses"] = list(chain(*diagnoses))
+    result["diagnoses"] = diagnoses
     result["seconds"] = seconds
     return result
-
-
-def _tree_counts(task: Message) -> list[int | None]:
-    """The numbers of trees to predict with, ascending; None for all that the model has."""
-    return task.get("tree_counts") or [None]
 
 
 Check = Callable[[str, Matrix], Matrix]
@@ -84,13 +77,10 @@ def _finite(what: str, values: Matrix) -> Matrix:
     return values
 
 
-Prediction = tuple[Matrix, Message | None]
-
-
 def _one_fit(
     task: Message, fit: Message, x: Matrix, y: Matrix, strata: Matrix | None, check: Check
-) -> tuple[list[Prediction], list[Matrix]]:
-    """The predictions for each count of trees, and for the rows with each group of features replaced."""
+) -> tuple[Matrix, Message | None, list[Matrix]]:
+    """The predictions, the diagnosis, and the predictions of the rows with each group of features replaced."""
     (a, b), (c, d) = fit["train"], fit["predict"]
     if not (0 <= a < b <= len(y) and 0 <= c <= d <= len(x)):
         raise TaskError("internal", f"rows {fit} lie outside the {len(x)} rows of x or the {len(y)} of y")
@@ -124,28 +114,18 @@ def _one_fit(
     predicting = f"predicting {d - c} rows"
     with _library_errors(predicting, fit):
         score_x = scaled(score_x)
-    results: list[Prediction] = []
-    for count in _tree_counts(task):
-        with _library_errors(predicting, fit):
-            library = task["estimator"]["library"]
-            own = (
-                model
-                if count is None or hasattr(model, "constant")
-                else first_trees(library, model, count, train_x, train_y)
-            )
-            raw = _predict(own, score_x) if d > c else np.empty(0)
-        predicted = _usable(raw, d - c, fit)
-        found = None if columns is None else _diagnosis(task, own, columns, train_x, train_y, predicted)
-        results.append((predicted, found))
+        raw = _predict(model, score_x) if d > c else np.empty(0)
+    predicted = _usable(raw, d - c, fit)
+    found = None if columns is None else _diagnosis(task, model, columns, train_x, train_y, predicted)
     permuted: list[Matrix] = []
     if "pool" in fit and d > c:
         with _library_errors(f"{predicting} with shuffled features", fit):
             # Without columns, nothing changes.
             permuted = [
-                results[0][0] if rows is None else _usable(_predict(model, scaled(rows)), d - c, fit)
+                predicted if rows is None else _usable(_predict(model, scaled(rows)), d - c, fit)
                 for rows in _permuted_rows(task["permutation"], fit, x, strata)
             ]
-    return results, permuted
+    return predicted, found, permuted
 
 
 def _permuted_rows(permutation: Message, fit: Message, x: Matrix, strata: Matrix | None) -> Iterator[Matrix | None]:

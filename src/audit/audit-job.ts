@@ -1,4 +1,4 @@
-import { auditedJob } from "../contract/config/payload.ts";
+import { findJob } from "../contract/config/payload.ts";
 import {
   AUDIT_CHECKS,
   AUDIT_DEFAULTS,
@@ -15,11 +15,11 @@ import type { AuditCheck } from "./check.ts";
 import { CHECKS } from "./checks.ts";
 import { runAudit } from "./run-audit.ts";
 
-/** The inputs and options of an audit, from the members of its payload. @throws MucastError like auditedJob. */
+/** The inputs and options of an audit, from the members of its payload. @throws MucastError like findJob. */
 export function auditInputs(request: JobRequest, options: AuditOptions): AuditInputs {
   return {
     request: { ...request, window: requestedWindow(options) },
-    operation: auditedJob(request.config, options.operation),
+    operation: findJob(request.config, options.operation),
     previous: {
       featureUrl: options.previous_feature_url,
       dataExtractorUrl: options.previous_data_extractor_url,

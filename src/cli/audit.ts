@@ -5,7 +5,7 @@ import { CHECKS } from "../audit/checks.ts";
 import { runAudit } from "../audit/run-audit.ts";
 import { blobPolicy } from "../blob/policy.ts";
 import { JOB_OPERATIONS } from "../contract/config/job-operations.ts";
-import { auditedJob } from "../contract/config/payload.ts";
+import { findJob } from "../contract/config/payload.ts";
 import {
   AUDIT_CHECKS,
   AUDIT_DEFAULTS,
@@ -95,7 +95,7 @@ export function addAudit(program: Command): void {
       );
       const options = auditOptions(flags);
       const checks = CHECKS.filter(({ name }) => options.checks?.includes(name) ?? true);
-      const operation = auditedJob(request.config, options.operation, "--operation");
+      const operation = findJob(request.config, options.operation, "--operation");
       const inputs = auditInputs(
         { ...request, id: process.env.OPERATION_ID || "audit" },
         { ...options, operation },

@@ -3,7 +3,6 @@ import { readFileSync } from "node:fs";
 import { test } from "node:test";
 import { settingNames, settingsSchema } from "../contract/settings.ts";
 import { MUCAST_BUILD_TEXT, MUCAST_COMMIT, MUCAST_VERSION } from "../contract/version.ts";
-import { SETTINGS_FILE } from "../service/settings/load-settings.ts";
 import { createProgram } from "./commands.ts";
 
 const { commands } = createProgram();
@@ -34,7 +33,7 @@ test("serve accepts the flag of every setting that has one, and the settings fil
   const serve = commands.find((command) => command.name() === "serve")!;
   assert.deepEqual(
     serve.options.map(({ long }) => long),
-    [...flags, SETTINGS_FILE.flag],
+    [...flags, "--settings"],
   );
 });
 

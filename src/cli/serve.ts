@@ -114,7 +114,7 @@ async function welcome(
   missing: UserEnvironment | undefined,
 ): Promise<string> {
   const { submitLine, uploadLines } = await import("../service/http/document-routes.ts");
-  const asking = { origin: address, hasCredentials: settings.auth !== "none" };
+  const asking = { origin: address, hasKey: settings.auth !== "none" };
   const first = [...firstSteps(settings), ...(missing === undefined ? [] : [noEngine(missing)])];
   const lines = [...uploadLines(asking), submitLine(asking, WAIT_SECONDS)];
   return `mucast listens on ${address}

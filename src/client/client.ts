@@ -1,4 +1,5 @@
 import type { ForecastView } from "../contract/api/forecast-view.ts";
+import type { JobPreview } from "../contract/api/job-preview.ts";
 import type {
   OperationPage,
   OperationView,
@@ -29,6 +30,7 @@ import {
   type PayloadOf,
   payloadText,
   type ReplayPayload,
+  type ValidatePayload,
 } from "./payload.ts";
 import { readOutput } from "./read-output.ts";
 import { asSucceeded, type RunOptions, runAndWait, type SucceededOperation } from "./run-and-wait.ts";
@@ -63,6 +65,17 @@ export class MucastClient {
   /** Networks, one per ticker or one for all; otherwise like runMlJob. */
   runDlJob(payload: JobPayload | string, options: SubmitOptions = {}): Promise<OperationView> {
     return this.#submit("run_dl_job", payload, options);
+  }
+
+  /**
+   * What a job would make of its payload, without running it: rows, tickers, fits, warnings, and a rough estimate of the cost.
+   * @throws MucastApiError with the problem that the job would give before it trains.
+   */
+  async validate(payload: ValidatePayload | string, { signal }: CallOptions = {}): Promise<JobPreview> {
+    const headers = { "content-type": "application/json" };
+    const body = payloadText(payload);
+    const call = { method: "POST", path: "/v1/validate", headers, body, repeatable: true, signal } as const;
+    return this.#connection.send(call, objectWith<JobPreview>("tickers"));
   }
 
   /**

@@ -1,4 +1,5 @@
 export type { ForecastView } from "../contract/api/forecast-view.ts";
+export type { JobPreview } from "../contract/api/job-preview.ts";
 export type {
   OperationPage,
   OperationStatus,
@@ -32,6 +33,6 @@ export type {
   PrepareOptions,
   SubmitOptions,
 } from "./options.ts";
-export type { AuditPayload, JobPayload, PayloadOf, ReplayPayload } from "./payload.ts";
+export type { AuditPayload, JobPayload, PayloadOf, ReplayPayload, ValidatePayload } from "./payload.ts";
 export { readOutput } from "./read-output.ts";
 export type { RunOptions, SucceededOperation } from "./run-and-wait.ts";

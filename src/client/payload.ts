@@ -16,6 +16,11 @@ export interface JobPayload extends Readonly<WindowMembers> {
   readonly tags?: readonly string[] | undefined;
 }
 
+/** The payload of a job, for a preview. `operation` is required only if the config has the sections of both jobs. */
+export interface ValidatePayload extends JobPayload {
+  readonly operation?: Operation | undefined;
+}
+
 /** The payload of an audit: the payload of the job that it checks, and how to check it. */
 export interface AuditPayload extends Omit<JobPayload, "portable" | "tags">, Readonly<AuditOptions> {}
 

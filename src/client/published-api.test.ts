@@ -16,7 +16,7 @@ interface SentRequest {
 
 /** The members by which the client recognises the answers of other operations. */
 const LISTS = { forecasts: [], operations: [], blobs: [], next_cursor: null };
-const ANSWER = { ...LISTS, output_name: "o", waiting: 0, url: "u", feature_url: "f" };
+const ANSWER = { ...LISTS, output_name: "o", waiting: 0, url: "u", feature_url: "f", tickers: [] };
 
 /** The requests that a method of the client sends; how it uses the answer does not matter. */
 async function requestOf(use: (client: MucastClient) => Promise<unknown>): Promise<SentRequest> {
@@ -44,6 +44,7 @@ const PAYLOAD = { feature_url: "f", data_extractor_url: "d", config: {} };
 const METHODS: Readonly<Record<string, (client: MucastClient) => Promise<unknown>>> = {
   run_ml_job: (client) => client.runMlJob(PAYLOAD, { idempotencyKey: "k", wait: 3 }),
   run_dl_job: (client) => client.runDlJob(PAYLOAD, { idempotencyKey: "k", wait: 3 }),
+  validate_job: (client) => client.validate({ ...PAYLOAD, operation: "run_ml_job" }),
   audit: (client) => client.audit({ ...PAYLOAD, quick: true }, { idempotencyKey: "k", wait: 3 }),
   replay: (client) => client.replay({ output_url: "o" }, { idempotencyKey: "k", wait: 3 }),
   get_report: (client) => client.getReport("one"),

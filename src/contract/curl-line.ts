@@ -1,4 +1,3 @@
-/** A request to print as a curl command. */
 interface CurlRequest {
   readonly method: string;
   /** A variable of the shell in it, such as `$ID`, is expanded. */
@@ -6,10 +5,7 @@ interface CurlRequest {
   readonly headers?: Readonly<Record<string, string>>;
   /** Whether it sends the caller's key: the command names the variable that contains it, never the key. */
   readonly hasKey?: boolean;
-  /**
-   * The text of the body, the name of the file that contains it, a URL whose content is uploaded and that needs no key, or the files of a
-   * form by their part.
-   */
+  /** Its text, the file that contains it, a URL whose content is uploaded and that needs no key, or the files of a form by their part. */
   readonly body?:
     | string
     | { readonly file: string }

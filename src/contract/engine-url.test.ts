@@ -16,20 +16,13 @@ test("the URL of a cluster has a scheme, a host and a port", () => {
 
 const FAULTS = {
   "http://127.0.0.1:10001": /^must be ray:\/\/<host>:<port>.*; got "http:/,
-  "127.0.0.1:10001": /got "127/,
   auto: /got "auto"/,
-  "": /got ""/,
   "ray://": /lacks a host/,
   "ray://head.example": /lacks the port .* 10001 by default; got/,
-  "ray://head.example:0": /lacks the port/,
-  "ray://head.example:99999": /must be ray/,
   "ray://head.example:10001/path": /nothing behind the port/,
   "ray://head.example:10001?token=a": /nothing behind the port/,
-  "ray://he ad:1": /must be ray/,
   "ray://head..example:10001": /its host is neither a name nor an address; got/,
-  "ray://.:10001": /its host is neither a name/,
   [`ray://${"a".repeat(64)}.example:10001`]: /its host is neither a name/,
-  "ray://%66oo:10001": /its host is neither a name/,
 };
 
 test("the fault of a URL that names no cluster says why", () => {

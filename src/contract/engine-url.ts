@@ -4,7 +4,6 @@ import { isLoopbackName } from "./machine/loopback.ts";
 /** A Ray cluster that jobs compute on in place of this machine. */
 export interface ClusterEngine {
   readonly url: string;
-  /** Whether it may be used without a token, which is allowed only on this machine. */
   readonly insecure: boolean;
 }
 
@@ -13,7 +12,6 @@ export const ENGINE_VARIABLES = { url: "MUCAST_ENGINE_URL", insecure: "MUCAST_EN
 
 const EXAMPLE = "must be ray://<host>:<port>, such as ray://head.example:10001";
 const MAX_LENGTH = 300;
-/** A name, whose parts have 63 characters at most, or an address. */
 const HOST = /^([\w-]{1,63}(\.[\w-]{1,63})*\.?|\[[\da-f:.]+\])$/i;
 
 /** The fault of a cluster's URL; undefined if it is valid. Shows no password. */

@@ -9,10 +9,7 @@ export const MUCAST_VERSION: string = JSON.parse(
   readFileSync(new URL("package.json", PACKAGE), "utf8"),
 ).version;
 
-/**
- * The commit of this code: full, with `-dirty` if the package was built with changes that were not committed. Undefined if it is
- * unknown, as in an image that was built without the argument COMMIT.
- */
+/** The full commit of this code, with `-dirty` if the package was built with changes that were not committed; undefined if it is unknown. */
 export const MUCAST_COMMIT: string | undefined = builtCommit() ?? headCommit(fileURLToPath(PACKAGE));
 
 export const MUCAST_BUILD: string =

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { after, describe, test } from "node:test";
 import fc from "fast-check";
 import { findEnvironment } from "./environment/environment.ts";
-import { inlineArray, NpyWriter, readArray, readNpyRows, removeArray, writeNpy } from "./npy.ts";
+import { NpyWriter, readArray, readNpyRows, removeArray, writeNpy } from "./npy.ts";
 import { runCommand } from "./process-output.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "mucast-npy-"));
@@ -20,17 +20,17 @@ test("an array is read back bit for bit from its file and from a message, whatev
   fc.assert(
     fc.property(bits, (bytes) => {
       const values = new Float64Array(bytes.buffer);
-      for (const array of [writeNpy(newPath(), values, [values.length]), inlineArray(values)])
+      const shape = [values.length];
+      const message = {
+        base64: Buffer.from(bytes).toString("base64"),
+        dtype: "<f8",
+        shape,
+        order: "C",
+      } as const;
+      for (const array of [writeNpy(newPath(), values, shape), message])
         assert.deepEqual(new Uint8Array(readArray(array).buffer), bytes);
     }),
   );
-});
-
-test("an array in a message that has fewer or more values than its shape is refused", () => {
-  for (const shape of [[2], [4]]) {
-    const array = { ...inlineArray(new Float64Array(3)), shape };
-    assert.throws(() => readArray(array), { code: "internal", message: /^24 bytes are not an array/ });
-  }
 });
 
 describe("an array file", () => {
@@ -110,11 +110,5 @@ numpy.save(sys.argv[2], a.ravel())`;
         message: `${cut} is not an array of shape (4,)`,
       });
     }
-  });
-
-  test("is removed, once or more often", () => {
-    const { ref } = writeNpy(newPath(), sines, [30]);
-    for (const path of [ref, ref]) removeArray(path);
-    assert.equal(existsSync(ref), false);
   });
 });

@@ -33,11 +33,6 @@ export function readArray(array: ArrayRef | InlineArray): Float64Array {
   throw new MucastError("internal", `${bytes.length} bytes are not an array of shape ${tuple(array.shape)}`);
 }
 
-/** The message of one-dimensional values. */
-export function inlineArray(values: Float64Array): InlineArray {
-  return { base64: bytesOf(values).toString("base64"), dtype: "<f8", shape: [values.length], order: "C" };
-}
-
 // NumPy's format 1.0: magic, version, length of the header, header. The data start at a multiple of 64 bytes.
 // https://numpy.org/doc/stable/reference/generated/numpy.lib.format.html
 const MAGIC = Buffer.from("\x93NUMPY\x01\x00", "latin1");

@@ -13,22 +13,18 @@ export interface SetTables {
 
 /** @param rows tickers in any order, which does not change a byte of the tables. */
 export function setTables(rows: readonly ForecastRows[]): SetTables {
-  const layout = tableRows(rows);
-  const of = (forecast: (rows: ForecastRows) => Float64Array) =>
-    forecastTable(layout, layout.tickers.map(forecast));
+  const tickers = tableRows(rows);
   return {
-    model: forecastTable(layout),
-    zero: of(zeroForecast),
-    mean: of(meanForecast),
+    model: forecastTable(tickers),
+    zero: forecastTable(tickers, zeroForecast),
+    mean: forecastTable(tickers, meanForecast),
   };
 }
 
-/** The forecasts of rows in the form that a table needs: shape (n). */
 export function zeroForecast({ days }: ForecastRows): Float64Array {
   return new Float64Array(days.length);
 }
 
-/** Like `zeroForecast`. */
 export function meanForecast({ trainingMean }: ForecastRows): Float64Array {
   return trainingMean;
 }
@@ -45,18 +41,12 @@ interface FoldRange {
  * The historical mean known at each out-of-fold row: the mean of its fold's training labels.
  * @param labels shape (n): labels of all fit rows, in date order.
  * @param folds in time order; the out-of-fold rows are their test ranges one after the other.
- * @returns shape (sum of the test ranges).
  */
 export function outOfFoldMeans(labels: Float64Array, folds: readonly FoldRange[]): Float64Array {
-  const rows = folds.reduce((sum, fold) => sum + fold.testEnd - fold.testStart, 0);
-  const means = new Float64Array(rows);
-  let at = 0;
-  for (const { trainStart, trainEnd, testStart, testEnd } of folds) {
-    const to = at + testEnd - testStart;
-    means.fill(mean(labels.subarray(trainStart, trainEnd)), at, to);
-    at = to;
-  }
-  return means;
+  const means = folds.map(({ trainStart, trainEnd, testStart, testEnd }) => [
+    ...trainingMeans(labels.subarray(trainStart, trainEnd), testEnd - testStart),
+  ]);
+  return Float64Array.from(means.flat());
 }
 
 /** The mean of the training labels, once for each of the `count` forecast rows. */

@@ -1,6 +1,6 @@
 import type { ShrinkageChoice } from "../contract/config/panel-settings.ts";
 import type { Day } from "../contract/market/dates.ts";
-import { concatenate, type DatedForecasts } from "./forecast-rows.ts";
+import { concatenate, type DatedForecasts, labelled, sliceRows } from "./forecast-rows.ts";
 import { type Factors, shrinkageFactors } from "./shrinkage.ts";
 
 /** A ticker without held-out rows gets its own factor from this many known score rows on: fewer have no error to judge it by. */
@@ -35,56 +35,35 @@ export function blockFactors(
   );
   if (choice === "none") return blocks.map(() => first);
   const histories = tickers.map(historyOf);
-  const factors = [first];
-  for (const { known } of blocks.slice(1)) {
-    const rows = histories.map((history) => upTo(history, known!));
-    const found = shrinkageFactors(choice, rows);
-    if (choice !== "own") factors.push(found);
-    else {
-      const byTicker = new Map(found.byTicker);
-      for (const [i, { heldOut }] of tickers.entries()) {
-        if (heldOut.days.length === 0 && rows[i]!.days.length < MIN_ROWS) byTicker.set(heldOut.ticker, 0);
-      }
-      factors.push({ byTicker });
-    }
-  }
-  return factors;
+  return blocks.map(({ known }, b) => {
+    if (b === 0) return first;
+    const rows = histories.map((history) => rowsKnownAt(history, known!));
+    const factors = shrinkageFactors(choice, rows);
+    if (choice !== "own") return factors;
+    const hasOwn = (i: number) => tickers[i]!.heldOut.days.length > 0 || rows[i]!.days.length >= MIN_ROWS;
+    const found = [...factors.byTicker].map(
+      ([ticker, factor], i) => [ticker, hasOwn(i) ? factor : 0] as const,
+    );
+    return { byTicker: new Map(found) };
+  });
 }
 
-/** Held-out rows, then labelled score rows. */
-interface History {
-  readonly rows: DatedForecasts;
-  /** Shape (labelled score rows), ascending. */
-  readonly labelDays: Int32Array;
-}
-
-function historyOf({ heldOut, score }: JudgedTicker): History {
-  const labelled = Int32Array.from(score.labels.keys()).filter((row) => !Number.isNaN(score.labels[row]!));
-  const select = (values: Float64Array) => Float64Array.from(labelled, (row) => values[row]!);
-  const { ticker, days, predicted, realised } = heldOut;
-  const levelsOf = (rows: Pick<DatedForecasts, "days" | "levels">) =>
-    rows.levels ?? new Float64Array(rows.days.length);
-  return {
-    rows: {
-      ticker,
-      days: Int32Array.from([...days, ...labelled.map((row) => score.days[row]!)]),
-      predicted: concatenate([predicted, select(score.predicted)]),
-      realised: concatenate([realised, select(score.labels)]),
-      levels: concatenate([levelsOf(heldOut), select(levelsOf(score))]),
-    },
-    labelDays: labelled.map((row) => score.labelDays[row]!),
+/** The held-out rows, then the labelled score rows, with the days on which the labels of the latter are known. */
+function historyOf({ heldOut, score }: JudgedTicker) {
+  const { labelDays, ...scored } = labelled({ ...score, realised: score.labels });
+  const both = (of: (rows: Omit<DatedForecasts, "ticker">) => Float64Array) =>
+    concatenate([of(heldOut), of(scored)]);
+  const rows: DatedForecasts = {
+    ticker: heldOut.ticker,
+    days: Int32Array.from([...heldOut.days, ...scored.days]),
+    predicted: both(({ predicted }) => predicted),
+    realised: both(({ realised }) => realised),
+    levels: both(({ levels, days }) => levels ?? new Float64Array(days.length)),
   };
+  return { rows, labelDays };
 }
 
-/** The rows whose labels are known at the close of `known`. */
-function upTo({ rows, labelDays }: History, known: Day): DatedForecasts {
-  const later = labelDays.findIndex((day) => day > known);
-  const end = rows.days.length - (later < 0 ? 0 : labelDays.length - later);
-  return {
-    ticker: rows.ticker,
-    days: rows.days.subarray(0, end),
-    predicted: rows.predicted.subarray(0, end),
-    realised: rows.realised.subarray(0, end),
-    levels: rows.levels!.subarray(0, end),
-  };
+function rowsKnownAt({ rows, labelDays }: ReturnType<typeof historyOf>, known: Day): DatedForecasts {
+  const later = labelDays.filter((day) => day > known).length;
+  return sliceRows(rows, 0, rows.days.length - later);
 }

@@ -5,8 +5,7 @@ import type { DelayedOrder } from "../contract/output/metrics-schemas.ts";
 import { delayedOrders } from "./delayed-order.ts";
 import type { ForecastRows } from "./forecast-rows.ts";
 import { meanT } from "./mean-test.ts";
-import { averageRanks } from "./rank.ts";
-import { correlation } from "./statistics.ts";
+import { average, slowCorrelation, slowRanks } from "./statistics.testing.ts";
 
 /** Rows of tickers that lack some dates and labels; forecasts and returns are rounded, so that some are equal. */
 function marketRows(seed: number, tickers: number, dates = 90): ForecastRows[] {
@@ -27,8 +26,6 @@ function marketRows(seed: number, tickers: number, dates = 90): ForecastRows[] {
     };
   });
 }
-
-const average = (values: readonly number[]) => values.reduce((sum, value) => sum + value, 0) / values.length;
 
 /** The same figures from a list of dates, each a Map from ticker to forecast and label. */
 function slowOrders(rows: readonly ForecastRows[], delay: number): DelayedOrder[] {
@@ -76,8 +73,8 @@ function slowOrders(rows: readonly ForecastRows[], delay: number): DelayedOrder[
       const traded = 2 * (top!.replaced + bottom!.replaced);
       return [
         {
-          ic: correlation(Float64Array.from(p), Float64Array.from(y))!,
-          rank: correlation(averageRanks(Float64Array.from(p)), averageRanks(Float64Array.from(y)))!,
+          ic: slowCorrelation(p, y),
+          rank: slowCorrelation(slowRanks(p), slowRanks(y)),
           spread,
           turnover: (top!.replaced + bottom!.replaced) / 2,
           nets: [1, 5, 10].map((cost) => spread - cost * traded),
@@ -127,27 +124,6 @@ test("all figures equal those of a plain loop over dates, with holes, ties and m
   }
 });
 
-test("the label one date later is that of the next date of any ticker, not of the ticker's own next row", () => {
-  const days = Array.from({ length: 40 }, (_, d) => d);
-  // Each forecast equals the label that its ticker has on the next date.
-  const random = seededRandom(5);
-  const rows = Array.from({ length: 8 }, (_, t) => {
-    const labels = days.map(() => random.normal() / 100);
-    const own = days.filter((d) => t !== 3 || d % 2 === 0);
-    return {
-      ticker: `T${t}`,
-      days: Int32Array.from(own),
-      predicted: Float64Array.from(own, (d) => labels[d + 1] ?? 0),
-      realised: Float64Array.from(own, (d) => labels[d]!),
-      trainingMean: new Float64Array(own.length),
-    };
-  });
-  const [same, later] = ordersOf(rows);
-  assert.ok(Math.abs(same!.ic_mean!) < 0.2);
-  assert.ok(Math.abs(later!.ic_mean! - 1) < 1e-12, "without the ticker that has no row on the next date");
-  assert.equal(later!.ic_t, null, "equal values have no t");
-});
-
 test("with four tickers, the order over time takes the place of all figures across tickers", () => {
   const rows = marketRows(2, 4);
   const [same, later] = ordersOf(rows);
@@ -159,12 +135,4 @@ test("with four tickers, the order over time takes the place of all figures acro
     assert.ok(entry.dates > 60 && entry.order_mean !== null && entry.order_t !== null);
   }
   assert.notEqual(same!.order_mean, later!.order_mean);
-});
-
-test("without a label, no date counts and every figure is null", () => {
-  const rows = marketRows(1, 6).map((row) => ({ ...row, realised: row.realised.map(() => Number.NaN) }));
-  for (const { delay: _, dates, ...figures } of ordersOf(rows)) {
-    assert.equal(dates, 0);
-    assert.ok(Object.values(figures).every((value) => value === null));
-  }
 });

@@ -1,9 +1,8 @@
 import { MIN_ORDER_TICKERS } from "../contract/output/later-close.ts";
 import type { DelayedOrder } from "../contract/output/metrics-schemas.ts";
-import { type ForecastRows, inTickerOrder, labelled } from "./forecast-rows.ts";
+import { type ForecastRows, inTickerOrder, labelled, valuesAt } from "./forecast-rows.ts";
 import { meanWithT } from "./mean-test.ts";
-import { type DateQuantiles, quantilesOfRanks, replacedShare } from "./quantiles.ts";
-import { averageRanks } from "./rank.ts";
+import { averageRanks, quantilesOf } from "./rank.ts";
 import { type DateLayout, type DateRange, dateLayout, datesWith, valuesByDate } from "./rows-by-date.ts";
 import { correlation, finiteOrNull, isConstant, mean } from "./statistics.ts";
 import { orderOverTime, signedReturnT } from "./verdict/order.ts";
@@ -12,6 +11,8 @@ import { orderOverTime, signedReturnT } from "./verdict/order.ts";
 const STEPS = [0, 1, 2];
 
 const FIFTHS = 5;
+/** The highest fifth and the lowest. */
+const ENDS = [FIFTHS - 1, 0];
 const BASIS_POINTS = 1e4;
 
 /**
@@ -26,65 +27,37 @@ const BASIS_POINTS = 1e4;
 export function delayedOrders(rows: readonly ForecastRows[], delay: number): DelayedOrder[] {
   const ordered = inTickerOrder(rows).filter(({ days }) => days.length > 0);
   const layout = dateLayout(ordered);
-  const numbers = dateNumbers(layout);
-  const later = (step: number) => ordered.map((row) => laterLabels(row, numbers, layout.first, step));
+  const later = (step: number) => ordered.map((row) => laterLabels(row, layout, step));
   if (ordered.length < MIN_ORDER_TICKERS) {
-    const orders: DelayedOrder[] = [];
-    for (const step of STEPS) {
+    return STEPS.map((step) => {
       const rows = later(step).map((realised, i) => labelled({ ...ordered[i]!, realised }));
       const { values } = orderOverTime(rows);
       const order = { order_mean: finiteOrNull(mean(values)), order_t: signedReturnT(values) };
-      orders.push({ delay: delay + step, dates: values.length, ...FIGURES_ACROSS, ...order });
-    }
-    return orders;
+      const none = ordersAcross([], new Float64Array(), new Float64Array());
+      return { delay: delay + step, ...none, dates: values.length, ...order };
+    });
   }
-  const predicted = valuesByDate(
-    layout,
-    ordered.map((row) => row.predicted),
-  );
-  const dates = sortedDates(ordered, layout, predicted);
-  const orders: DelayedOrder[] = [];
-  for (const step of STEPS) {
+  const laid = (of: (row: ForecastRows, number: number) => Float64Array) =>
+    valuesByDate(layout, ordered.map(of));
+  const predicted = laid((row) => row.predicted);
+  const tickers = laid(({ days }, number) => new Float64Array(days.length).fill(number));
+  const dates = datesWithFifths(layout, tickers, predicted);
+  return STEPS.map((step) => {
     const labels = valuesByDate(layout, later(step));
-    orders.push({ delay: delay + step, ...ordersAcross(dates, predicted, labels) });
-  }
-  return orders;
-}
-
-const FIGURES_ACROSS = {
-  ic_mean: null,
-  ic_t: null,
-  rank_ic_mean: null,
-  rank_ic_t: null,
-  spread_mean: null,
-  spread_t: null,
-  turnover: null,
-  net_1bp: null,
-  net_5bp: null,
-  net_5bp_t: null,
-  net_10bp: null,
-};
-
-/** Shape (calendar days from the first date to the last): the number of dates with a row before each. */
-function dateNumbers({ starts }: DateLayout): Int32Array {
-  let dates = 0;
-  return Int32Array.from({ length: starts.length - 1 }, (_, d) =>
-    starts[d] === starts[d + 1] ? dates : dates++,
-  );
+    return { delay: delay + step, ...ordersAcross(dates, predicted, labels) };
+  });
 }
 
 /** Shape (rows): the ticker's label at the date that is `step` dates later; NaN if it has none there. */
-function laterLabels(
-  { days, realised }: ForecastRows,
-  numbers: Int32Array,
-  first: number,
-  step: number,
-): Float64Array {
+function laterLabels({ days, realised }: ForecastRows, layout: DateLayout, step: number): Float64Array {
+  const dates = Int32Array.from(datesWith(layout), ({ day }) => day);
   const labels = new Float64Array(days.length).fill(Number.NaN);
-  const at = (i: number) => numbers[days[i]! - first]!;
-  for (let i = 0, j = 0; i < days.length; i++) {
-    while (j < days.length && at(j) < at(i) + step) j++;
-    if (j < days.length && at(j) === at(i) + step) labels[i] = realised[j]!;
+  let [date, j] = [0, 0];
+  for (const [i, day] of days.entries()) {
+    while (dates[date]! < day) date++;
+    const due = dates[date + step] ?? Number.POSITIVE_INFINITY;
+    while (j < days.length && days[j]! < due) j++;
+    if (days[j] === due) labels[i] = realised[j]!;
   }
   return labels;
 }
@@ -92,68 +65,56 @@ function laterLabels(
 /** A date that can count. */
 interface SortedDate extends Omit<DateRange, "day"> {
   readonly fifths: Int32Array;
-  /** The share of each end that was not in it on the date before. */
-  readonly topReplaced: number;
-  readonly bottomReplaced: number;
+  /** The mean of the shares of each end that were not in it on the date before. */
+  readonly replaced: number;
 }
 
-/** The dates that can count, whichever labels their forecasts are compared with. */
-function sortedDates(
-  rows: readonly ForecastRows[],
-  layout: DateLayout,
-  predicted: Float64Array,
-): SortedDate[] {
-  const tickers = valuesByDate(
-    layout,
-    rows.map(({ days }, number) => new Float64Array(days.length).fill(number)),
-  );
+/** The dates that can count, whichever labels their forecasts are compared with. @param tickers by number, of all rows, date after date. */
+function datesWithFifths(layout: DateLayout, tickers: Float64Array, predicted: Float64Array): SortedDate[] {
   const dates: SortedDate[] = [];
-  let before: DateQuantiles | undefined;
+  /** The fifth of each ticker on the date before, if that has both ends. */
+  let before: ReadonlyMap<number, number> | undefined;
   for (const { from, to } of datesWith(layout)) {
-    const fifths = quantilesOfRanks(averageRanks(predicted.subarray(from, to)), FIFTHS);
-    const hasEnds = to - from >= MIN_ORDER_TICKERS && fifths.includes(0) && fifths.includes(FIFTHS - 1);
-    const now = hasEnds ? { tickers: tickers.subarray(from, to), quantiles: fifths } : undefined;
-    if (now !== undefined && before !== undefined) {
-      const [topReplaced, bottomReplaced] = [FIFTHS - 1, 0].map((end) => replacedShare(before!, now, end));
-      if (topReplaced !== undefined && bottomReplaced !== undefined)
-        dates.push({ from, to, fifths, topReplaced, bottomReplaced });
+    const fifths = quantilesOf(predicted.subarray(from, to), FIFTHS);
+    const hasEnds = to - from >= MIN_ORDER_TICKERS && ENDS.every((end) => fifths.includes(end));
+    const now = new Map(Array.from(fifths, (fifth, i) => [tickers[from + i]!, fifth]));
+    if (hasEnds && before !== undefined) {
+      const [top, bottom] = ENDS.map((end) => replacedShare(before!, now, end)) as [number, number];
+      if (!Number.isNaN(top + bottom)) dates.push({ from, to, fifths, replaced: (top + bottom) / 2 });
     }
-    before = now;
+    before = hasEnds ? now : undefined;
   }
   return dates;
 }
 
+/**
+ * The share of the tickers of a fifth that were in another one on the date before. Tickers without a forecast then do not count; NaN if none
+ * counts.
+ */
+function replacedShare(before: ReadonlyMap<number, number>, now: ReadonlyMap<number, number>, fifth: number) {
+  const held = [...now].filter(([ticker, own]) => own === fifth && before.has(ticker));
+  return held.filter(([ticker]) => before.get(ticker) !== fifth).length / held.length;
+}
+
 /** @param predicted of all rows, date after date; `labels` likewise, NaN if there is none. */
 function ordersAcross(
-  sorted: readonly SortedDate[],
+  dates: readonly SortedDate[],
   predicted: Float64Array,
   labels: Float64Array,
 ): Omit<DelayedOrder, "delay"> {
   const found: { ic: number; rankIc: number; spread: number; replaced: number }[] = [];
-  for (const { from, fifths, topReplaced, bottomReplaced } of sorted) {
-    const known = fifths
-      .keys()
-      .toArray()
-      .filter((i) => !Number.isNaN(labels[from + i]!));
-    const p = Float64Array.from(known, (i) => predicted[from + i]!);
-    const y = Float64Array.from(known, (i) => labels[from + i]!);
+  for (const { from, fifths, replaced } of dates) {
+    const known = [...fifths.keys()].filter((i) => !Number.isNaN(labels[from + i]!));
+    const [p, y] = [valuesAt(predicted.subarray(from), known), valuesAt(labels.subarray(from), known)];
     if (known.length < MIN_ORDER_TICKERS || isConstant(p) || isConstant(y)) continue;
-    const ends = [FIFTHS - 1, 0].map((end) =>
-      mean(
-        Float64Array.from(
-          known.filter((i) => fifths[i] === end),
-          (i) => Math.expm1(labels[from + i]!),
-        ),
-      ),
-    );
-    const spread = ends[0]! - ends[1]!;
+    const [top, bottom] = ENDS.map((end) => {
+      const returns = known.flatMap((i, k) => (fifths[i] === end ? [Math.expm1(y[k]!)] : []));
+      return mean(Float64Array.from(returns));
+    }) as [number, number];
+    const spread = BASIS_POINTS * (top - bottom);
     if (Number.isNaN(spread)) continue;
-    found.push({
-      ic: correlation(p, y)!,
-      rankIc: correlation(averageRanks(p), averageRanks(y))!,
-      spread: BASIS_POINTS * spread,
-      replaced: (topReplaced + bottomReplaced) / 2,
-    });
+    const rankIc = correlation(averageRanks(p), averageRanks(y))!;
+    found.push({ ic: correlation(p, y)!, rankIc, spread, replaced });
   }
   const over = (of: (date: (typeof found)[number]) => number) => meanWithT(Float64Array.from(found, of));
   const ic = over((date) => date.ic);

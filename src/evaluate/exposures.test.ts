@@ -4,7 +4,7 @@ import { seededRandom } from "../../test/twins/random.ts";
 import { exposureTable } from "./exposures.ts";
 import type { DatedForecasts } from "./forecast-rows.ts";
 import { meanT } from "./mean-test.ts";
-import { correlation } from "./statistics.ts";
+import { average, slowCorrelation } from "./statistics.testing.ts";
 
 const DATES = 40;
 const COLUMNS = 5;
@@ -32,10 +32,6 @@ function market(seed: number, tickers: number, forecast: (x: readonly number[], 
   });
   return { rows, exposures };
 }
-
-const average = (values: readonly number[]) => values.reduce((sum, value) => sum + value, 0) / values.length;
-const pearson = (a: readonly number[], b: readonly number[]) =>
-  correlation(Float64Array.from(a), Float64Array.from(b))!;
 
 /** The residual of a regression on columns and a constant, by elimination in the normal equations. */
 function slowResidual(y: readonly number[], columns: readonly (readonly number[])[]): number[] {
@@ -70,7 +66,7 @@ function slowTable({ rows, exposures }: ReturnType<typeof market>) {
       return known.length < 5
         ? []
         : [
-            pearson(
+            slowCorrelation(
               known.map(({ p }) => p),
               known.map(({ x }) => x[c]!),
             ),
@@ -81,7 +77,7 @@ function slowTable({ rows, exposures }: ReturnType<typeof market>) {
     .map((date) => date.filter(({ x, y }) => ![...x, y].some(Number.isNaN)))
     .filter((date) => date.length >= 12);
   const ics = whole.map((date) =>
-    pearson(
+    slowCorrelation(
       date.map(({ p }) => p),
       date.map(({ y }) => y),
     ),
@@ -91,7 +87,7 @@ function slowTable({ rows, exposures }: ReturnType<typeof market>) {
       date.map(({ p }) => p),
       Array.from({ length: COLUMNS }, (_, c) => date.map(({ x }) => x[c]!)),
     );
-    return pearson(
+    return slowCorrelation(
       left,
       date.map(({ y }) => y),
     );
@@ -124,27 +120,4 @@ test("forecasts that are a sum of exposures have an IC, and none beyond them", (
   const { ic_mean, residual, dates } = exposureTable(rows, exposures);
   assert.ok(ic_mean! > 0.5 && dates > 20);
   assert.deepEqual(residual, { ic_mean: 0, ic_t: null });
-});
-
-test("an exposure that is constant, or a copy of another, takes nothing more away", () => {
-  const { rows, exposures } = market(4, 20, (x, noise) => x[1]! + noise);
-  const before = exposureTable(rows, exposures).residual;
-  for (const { values } of exposures.values()) {
-    for (let i = 0; i < values.length; i += COLUMNS) values[i + 4] = values[i + 3]!;
-  }
-  const copied = exposureTable(rows, exposures).residual;
-  for (const { values } of exposures.values()) {
-    for (let i = 0; i < values.length; i += COLUMNS) values[i + 4] = 7;
-  }
-  const constant = exposureTable(rows, exposures);
-  assert.ok(near(copied.ic_mean, constant.residual.ic_mean));
-  assert.notEqual(before.ic_mean, copied.ic_mean);
-  assert.equal(constant.by_exposure[4]!.dates, 0);
-});
-
-test("with eleven tickers each exposure has its correlation, and there is no residual", () => {
-  const { rows, exposures } = market(6, 11, (x, noise) => x[1]! + noise);
-  const { dates, ic_mean, residual, by_exposure } = exposureTable(rows, exposures);
-  assert.deepEqual([dates, ic_mean, residual.ic_mean], [0, null, null]);
-  assert.ok(by_exposure.every((own) => own.correlation_mean !== null));
 });

@@ -1,7 +1,7 @@
 import type { TickerExposures } from "../contract/market/ticker-series.ts";
 import { MIN_ORDER_TICKERS } from "../contract/output/later-close.ts";
 import { EXPOSURES, type ExposureTable } from "../contract/output/metrics-schemas.ts";
-import { type DatedForecasts, inTickerOrder } from "./forecast-rows.ts";
+import { type DatedForecasts, inTickerOrder, valuesAt } from "./forecast-rows.ts";
 import { meanWithT } from "./mean-test.ts";
 import { dateLayout, datesWith, valuesByDate } from "./rows-by-date.ts";
 import { correlation, deviation, isConstant, mean, rootMeanSquare } from "./statistics.ts";
@@ -75,12 +75,6 @@ function columnOf(
     if (own.days[at] === days[i]) values[i] = own.values[at * EXPOSURES.length + column]!;
   }
   return values;
-}
-
-function valuesAt(values: Float64Array, places: readonly number[]): Float64Array {
-  const taken = new Float64Array(places.length);
-  for (let i = 0; i < taken.length; i++) taken[i] = values[places[i]!]!;
-  return taken;
 }
 
 /**

@@ -1,23 +1,23 @@
 import { compareCodePoints } from "../contract/market/ticker-series.ts";
 
-/** Forecasts of one ticker with the realised returns. */
+/** Forecasts of one ticker with the realised returns: shape (n) each. */
 export interface DatedForecasts {
   readonly ticker: string;
-  /** Shape (n), ascending: the market date of each forecast. */
+  /** The market date of each forecast, ascending. */
   readonly days: Int32Array;
-  /** Shape (n): log-return of the label, finite. */
+  /** Log-return of the label, finite. */
   readonly predicted: Float64Array;
-  /** Shape (n): the label, NaN if it is not known yet. */
+  /** The label, NaN if it is not known yet. */
   readonly realised: Float64Array;
-  /** Shape (n): the level of its date that each forecast starts from, log-return; absent if it is 0, as without target `relative`. */
+  /** The level of its date that each forecast starts from, log-return; absent if it is 0, as without target `relative`. */
   readonly levels?: Float64Array;
 }
 
 /** Forecasts that are compared with a baseline: score rows, out-of-fold rows, or the validation or calibration part of a network. */
 export interface ForecastRows extends DatedForecasts {
   /**
-   * Shape (n): mean of the labels that the model had learned from at that row: out of fold, those of the fold's training rows; in
-   * a network's validation and calibration parts, those of its training part; on score rows, those of all fit rows.
+   * Shape (n): mean of the labels that the model had learned from at that row: out of fold, those of the fold's training rows; in a network's
+   * validation and calibration parts, those of its training part; on score rows, those of all fit rows.
    */
   readonly trainingMean: Float64Array;
   /**
@@ -42,36 +42,34 @@ export function asRanked<T extends ForecastRows>(rows: T): T {
 
 /** Tickers in the order of every sum, which does not depend on which ticker ended first. */
 export function inTickerOrder<T extends { readonly ticker: string }>(rows: readonly T[]): T[] {
-  return [...rows].sort((a, b) => compareCodePoints(a.ticker, b.ticker));
+  return rows.toSorted((a, b) => compareCodePoints(a.ticker, b.ticker));
 }
 
-/** The rows whose labels are known. They are views if only the last labels are missing, as in score rows. */
-export function labelled(rows: ForecastRows): ForecastRows {
-  const { days, predicted, realised, trainingMean, ranked } = rows;
-  let end = realised.length;
-  while (end > 0 && Number.isNaN(realised[end - 1]!)) end--;
-  const known: number[] = [];
-  for (let i = 0; i < end; i++) if (!Number.isNaN(realised[i]!)) known.push(i);
-  if (known.length === end) {
-    const before = <T extends Float64Array | Int32Array>(values: T) => values.subarray(0, end) as T;
-    return {
-      ...rows,
-      days: before(days),
-      predicted: before(predicted),
-      realised: before(realised),
-      trainingMean: before(trainingMean),
-      ...(ranked && { ranked: before(ranked) }),
-    };
-  }
-  const select = (values: Float64Array) => Float64Array.from(known, (i) => values[i]!);
-  return {
-    ...rows,
-    days: Int32Array.from(known, (i) => days[i]!),
-    predicted: select(predicted),
-    realised: select(realised),
-    trainingMean: select(trainingMean),
-    ...(ranked && { ranked: select(ranked) }),
-  };
+/** The rows whose labels are known. */
+export function labelled<T extends Pick<DatedForecasts, "realised">>(rows: T): T {
+  const known = [...rows.realised.keys()].filter((i) => !Number.isNaN(rows.realised[i]!));
+  return known.length === rows.realised.length ? rows : mapArrays(rows, (values) => valuesAt(values, known));
+}
+
+/** The rows [from, to), as views. */
+export function sliceRows<T extends object>(rows: T, from: number, to?: number): T {
+  return mapArrays(rows, (values) => values.subarray(from, to));
+}
+
+/** Changes every array of rows in the same way. */
+function mapArrays<T extends object>(rows: T, change: (values: Float64Array | Int32Array) => unknown): T {
+  const changed = Object.entries(rows).map(([name, value]) => [
+    name,
+    value instanceof Float64Array || value instanceof Int32Array ? change(value) : value,
+  ]);
+  return Object.fromEntries(changed) as T;
+}
+
+/** Shape (places): the values at these positions. */
+export function valuesAt<A extends Float64Array | Int32Array>(values: A, places: ArrayLike<number>): A {
+  const found = new (values.constructor as new (length: number) => A)(places.length);
+  for (let i = 0; i < found.length; i++) found[i] = values[places[i]!]!;
+  return found;
 }
 
 /** Concatenates arrays. */

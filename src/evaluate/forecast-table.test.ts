@@ -2,31 +2,16 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
 import { seededRandom } from "../../test/twins/random.ts";
-import { outOfFoldMeans, trainingMeans } from "./baselines.ts";
 import type { ForecastRows } from "./forecast-rows.ts";
-import { type ForecastTable, metrics } from "./forecast-table.ts";
+import type { ForecastTable } from "./forecast-table.ts";
+import { average, slowCorrelation, slowNeweyWestError, slowRanks, sum } from "./statistics.testing.ts";
 import { setTablesOf, tableOf } from "./tables.testing.ts";
 
 type Entry = { ticker: string; date: number; y: number; p: number; benchmark: number };
 type Twin = Record<string, number | null>;
 
-function sum(values: readonly number[]): number {
-  return values.reduce((total, value) => total + value, 0);
-}
-
-function average(values: readonly number[]): number | null {
-  return values.length === 0 ? null : sum(values) / values.length;
-}
-
-function slowCorrelation(pairs: readonly (readonly [number, number])[]): number | null {
-  const distinct = (side: 0 | 1): number => new Set(pairs.map((pair) => pair[side] + 0)).size;
-  if (distinct(0) < 2 || distinct(1) < 2) return null;
-  const a = average(pairs.map((pair) => pair[0]))!;
-  const b = average(pairs.map((pair) => pair[1]))!;
-  const covariance = sum(pairs.map((pair) => (pair[0] - a) * (pair[1] - b)));
-  const spread = sum(pairs.map((pair) => (pair[0] - a) ** 2)) * sum(pairs.map((pair) => (pair[1] - b) ** 2));
-  return covariance / Math.sqrt(spread);
-}
+/** Null in place of a number that does not exist. */
+const orNull = (value: number) => (Number.isNaN(value) ? null : value);
 
 /** The metrics of a list of rows, each on one obvious line. */
 function slowMetrics(all: readonly Entry[]): Twin {
@@ -35,37 +20,26 @@ function slowMetrics(all: readonly Entry[]): Twin {
   const sse = squares((row) => row.y - row.p);
   const aroundZero = squares((row) => row.y);
   const aroundMean = squares((row) => row.y - row.benchmark);
-  const meanSquare = average(rows.map((row) => (row.y - row.p) ** 2));
+  const meanSquare = orNull(average(rows.map((row) => (row.y - row.p) ** 2)));
   const signed = rows.filter((row) => row.y !== 0 && row.p !== 0);
-  const hitRate = average(signed.map((row) => (Math.sign(row.y) === Math.sign(row.p) ? 1 : 0)));
+  const hits = signed.filter((row) => Math.sign(row.y) === Math.sign(row.p));
+  const hitRate = orNull(hits.length / signed.length);
   return {
     n: rows.length,
     rmse: meanSquare === null ? null : Math.sqrt(meanSquare),
-    mae: average(rows.map((row) => Math.abs(row.y - row.p))),
+    mae: orNull(average(rows.map((row) => Math.abs(row.y - row.p)))),
     hit_rate: hitRate,
-    up_share: average(signed.map((row) => (row.y > 0 ? 1 : 0))),
+    up_share: orNull(average(signed.map((row) => (row.y > 0 ? 1 : 0)))),
     hit_rate_se: hitRate === null ? null : Math.sqrt((hitRate * (1 - hitRate)) / signed.length),
     r2_zero: aroundZero === 0 ? null : 1 - sse / aroundZero,
     r2_mean: aroundMean === 0 ? null : 1 - sse / aroundMean,
-    correlation: slowCorrelation(rows.map((row) => [row.y, row.p])),
+    correlation: orNull(
+      slowCorrelation(
+        rows.map((row) => row.y),
+        rows.map((row) => row.p),
+      ),
+    ),
   };
-}
-
-function slowRanks(values: readonly number[]): number[] {
-  return values.map(
-    (value) =>
-      values.filter((other) => other < value).length +
-      (values.filter((other) => other === value).length + 1) / 2,
-  );
-}
-
-/** The variance of a mean from all pairs of dates; those more than 5 apart count as uncorrelated. */
-function slowNeweyWest(values: readonly number[]): number | null {
-  const mean = average(values)!;
-  const pairs = values.flatMap((a, i) =>
-    values.map((b, j) => Math.max(0, 1 - Math.abs(i - j) / 6) * (a - mean) * (b - mean)),
-  );
-  return mean / Math.sqrt(sum(pairs) / values.length ** 2);
 }
 
 function slowMedian(values: readonly number[]): number | null {
@@ -86,17 +60,15 @@ function slowCrossSection(all: readonly Entry[]): Twin {
   const counts: number[] = [];
   for (const [, rows] of [...dates].sort(([a], [b]) => a - b)) {
     if (rows.length < 3) continue;
-    const ic = slowCorrelation(rows.map((row) => [row.p, row.y]));
-    if (ic === null) continue;
+    const [p, y] = [rows.map((row) => row.p), rows.map((row) => row.y)];
+    const ic = slowCorrelation(p, y);
+    if (Number.isNaN(ic)) continue;
     ics.push(ic);
     counts.push(rows.length);
-    const ranksOfY = slowRanks(rows.map((row) => row.y));
-    rankIcs.push(
-      slowCorrelation(slowRanks(rows.map((row) => row.p)).map((rank, i) => [rank, ranksOfY[i]!]))!,
-    );
+    rankIcs.push(slowCorrelation(slowRanks(p), slowRanks(y)));
   }
   const summed = (values: number[]) => {
-    const mean = average(values);
+    const mean = orNull(average(values));
     if (mean === null || values.length < 2) return { mean, std: null, ratio: null, t: null };
     const std = Math.sqrt(sum(values.map((value) => (value - mean) ** 2)) / (values.length - 1));
     if (std < 1e-12) return { mean, std: 0, ratio: null, t: null };
@@ -106,12 +78,12 @@ function slowCrossSection(all: readonly Entry[]): Twin {
   const rank = summed(rankIcs);
   return {
     dates: ics.length,
-    mean_tickers: average(counts),
+    mean_tickers: orNull(average(counts)),
     ic_mean: ic.mean,
     ic_std: ic.std,
     icir: ic.ratio,
     ic_t: ic.t,
-    ic_t_newey_west: ic.t === null ? null : slowNeweyWest(ics),
+    ic_t_newey_west: ic.t === null ? null : average(ics) / slowNeweyWestError(ics),
     rank_ic_mean: rank.mean,
     rank_ic_std: rank.std,
     rank_icir: rank.ratio,
@@ -233,75 +205,6 @@ test("no table contains NaN, an infinity or a number for an undefined metric", (
   fc.assert(property, { seed: 23, numRuns: 300 });
 });
 
-function table(rows: { ticker: string; p: number[]; y: number[] }[]): ForecastTable {
-  return tableOf(
-    rows.map(({ ticker, p, y }) => ({
-      ticker,
-      days: Int32Array.from(p, (_, i) => 100 + i),
-      predicted: Float64Array.from(p),
-      realised: Float64Array.from(y),
-      trainingMean: new Float64Array(p.length),
-    })),
-  );
-}
-
-test("without rows every metric is null and the counts are zero", () => {
-  const { pooled, by_ticker, cross_section, r2_zero_median } = table([]);
-  assert.deepEqual(Object.values(pooled), [0, ...new Array(8).fill(null)]);
-  assert.deepEqual(Object.values(cross_section), [0, ...new Array(10).fill(null)]);
-  assert.equal(r2_zero_median, null);
-  assert.equal(by_ticker.size, 0);
-});
-
-test("lists a ticker whose labels lie in the future with n = 0", () => {
-  const { by_ticker } = table([{ ticker: "AAA", p: [0.1], y: [Number.NaN] }]);
-  assert.equal(by_ticker.get("AAA")?.n, 0);
-  assert.equal(by_ticker.get("AAA")?.rmse, null);
-});
-
-test("ignores a date with two tickers, or with one side constant", () => {
-  const rows = [
-    { ticker: "A", p: [1, 1, 1, 1], y: [1, 1, 7, 1] },
-    { ticker: "B", p: [2, 1, 2, 2], y: [2, 2, 7, 3] },
-    { ticker: "C", p: [3, 1, 3, Number.NaN], y: [3, 3, 7, Number.NaN] },
-  ];
-  const { cross_section } = table(rows);
-  assert.equal(cross_section.dates, 1);
-  assert.equal(cross_section.ic_mean, 1);
-  assert.equal(cross_section.rank_ic_mean, 1);
-  assert.equal(cross_section.ic_std, null);
-  assert.equal(cross_section.icir, null);
-  assert.equal(cross_section.ic_t, null);
-});
-
-test("an equal IC on every date has no ratio and no t", () => {
-  // Tripled and shifted predictions are perfectly correlated up to rounding, which differs from date to date.
-  const y = [0.013, -0.021, 0.0047, 0.011];
-  const { cross_section } = table(
-    [1, 2, 5].map((size, t) => ({
-      ticker: `T${t}`,
-      y: y.map((value) => value * size),
-      p: y.map((value) => 3 * value * size + 0.1),
-    })),
-  );
-  assert.equal(cross_section.dates, 4);
-  assert.ok(Math.abs(cross_section.ic_mean! - 1) < 1e-12);
-  assert.deepEqual([cross_section.ic_std, cross_section.icir, cross_section.ic_t], [0, null, null]);
-  assert.deepEqual(
-    [cross_section.rank_ic_mean, cross_section.rank_ic_std, cross_section.rank_icir],
-    [1, 0, null],
-  );
-});
-
-test("a hit needs two signs: zero labels and zero forecasts do not count", () => {
-  const { pooled } = table([{ ticker: "A", p: [1, -1, 0, 2, -0], y: [2, 3, 1, 0, -1] }]);
-  assert.equal(pooled.hit_rate, 0.5);
-  assert.equal(pooled.up_share, 1);
-  assert.equal(pooled.hit_rate_se, Math.sqrt(0.125));
-  const { hit_rate, up_share, hit_rate_se } = table([{ ticker: "A", p: [0, 0], y: [1, 2] }]).pooled;
-  assert.deepEqual([hit_rate, up_share, hit_rate_se], [null, null, null]);
-});
-
 test("a perfect forecast and the benchmarks themselves have exact skills", () => {
   const rows = someForecasts(4, 5, 12);
   const perfect = tableOf(rows.map((ticker) => ({ ...ticker, predicted: ticker.realised })));
@@ -315,26 +218,4 @@ test("a perfect forecast and the benchmarks themselves have exact skills", () =>
   assert.equal(zero.cross_section.dates, 0);
   assert.equal(mean.pooled.r2_mean, 0);
   assert.equal(mean.by_ticker.get("9")!.correlation, null);
-});
-
-test("a forecast that equals a benchmark up to rounding of its library has an R² of 0", () => {
-  const random = seededRandom(13);
-  const labels = Float64Array.from({ length: 250 }, () => 0.01 * random.normal());
-  const seen = Array.from({ length: 20 }, (_, i) => {
-    const trainingMean = new Float64Array(250).fill(0.001 * (i + 1));
-    const predicted = trainingMean.map((value) => value * (1 + Number.EPSILON));
-    return metrics({ realised: labels, predicted, trainingMean });
-  });
-  assert.deepEqual(new Set(seen.map(({ r2_mean }) => r2_mean)), new Set([0]));
-});
-
-test("the historical mean of a fold is the mean of its own training labels", () => {
-  const labels = Float64Array.of(1, 2, 6, 100, 200, 300);
-  const folds = [
-    { trainStart: 0, trainEnd: 2, testStart: 2, testEnd: 4 },
-    { trainStart: 0, trainEnd: 4, testStart: 4, testEnd: 6 },
-  ];
-  assert.deepEqual([...outOfFoldMeans(labels, folds)], [1.5, 1.5, 27.25, 27.25]);
-  assert.deepEqual([...outOfFoldMeans(labels, [])], []);
-  assert.deepEqual([...trainingMeans(labels, 2)], [101.5, 101.5]);
 });

@@ -1,16 +1,16 @@
+import type { Day } from "../contract/market/dates.ts";
 import type { CrossSection, Metrics } from "../contract/output/metrics-schemas.ts";
 import { crossSection, type OnDate } from "./cross-section.ts";
-import { asRanked, concatenate, type ForecastRows, inTickerOrder, labelled } from "./forecast-rows.ts";
-import { type LabelsByDate, labelsByDate, valuesByDate } from "./rows-by-date.ts";
 import {
-  type CorrelationSide,
-  correlationOf,
-  correlationSide,
-  finiteOrNull,
-  isConstant,
-  median,
-  rootMeanSquare,
-} from "./statistics.ts";
+  asRanked,
+  concatenate,
+  type ForecastRows,
+  inTickerOrder,
+  labelled,
+  sliceRows,
+} from "./forecast-rows.ts";
+import { sortedByDate } from "./rows-by-date.ts";
+import { correlation, finiteOrNull, isConstant, median, rootMeanSquare } from "./statistics.ts";
 
 /** One table of the output's `metrics`. A Map because a plain object would move tickers such as `10`. */
 export interface ForecastTable {
@@ -22,119 +22,90 @@ export interface ForecastTable {
   readonly r2_zero_median: number | null;
 }
 
+/** Rows for their tables: tickers ascending, only the rows with a label. @param rows tickers in any order. */
+export function tableRows<T extends ForecastRows>(rows: readonly T[]): T[] {
+  return inTickerOrder(rows).map(labelled);
+}
+
+/** The forecasts that a baseline makes of rows: shape (n). */
+export type BaselineForecast = (rows: ForecastRows) => Float64Array;
+
 /**
- * Metrics per ticker, over all rows together, and across tickers date by date. Each ticker is a unit of progress.
- * @param baseline for each ticker of `rows`: shape (its rows). The forecasts of a baseline instead of those of the rows.
- * @param onDate as in `crossSection`.
+ * Metrics per ticker, over all rows together, and across tickers date by date.
+ * @param rows of `tableRows`. @param baseline whose forecasts are judged instead of those of the rows. @param onDate as in `crossSection`.
  */
 export function forecastTable(
-  rows: TableRows,
-  baseline?: readonly Float64Array[],
+  rows: readonly ForecastRows[],
+  baseline?: BaselineForecast,
   onDate?: OnDate,
 ): ForecastTable {
-  const { tickers, realised, trainingMean, facts, byDate } = rows;
-  const predicted = baseline ?? tickers.map((ticker) => ticker.predicted);
-  const ranked = baseline ?? tickers.map((ticker) => asRanked(ticker).predicted);
-  const whole = { predicted: concatenate(predicted), realised, trainingMean };
-  const pooled = metrics(whole, facts);
-  const cross_section = crossSection(byDate, valuesByDate(byDate.layout, ranked), onDate);
-  const by_ticker = new Map<string, Metrics>();
-  for (const [i, ticker] of tickers.entries()) {
-    by_ticker.set(ticker.ticker, metrics({ ...ticker, predicted: predicted[i]! }));
-  }
+  const judged = baseline === undefined ? rows : rows.map((row) => ({ ...row, predicted: baseline(row) }));
+  const all = (of: (row: ForecastRows) => Float64Array) => concatenate(judged.map(of));
+  const by_ticker = new Map(judged.map((row) => [row.ticker, metrics(row)]));
   const skills = [...by_ticker.values()].flatMap(({ r2_zero }) => r2_zero ?? []);
-  return { pooled, by_ticker, cross_section, r2_zero_median: median(Float64Array.from(skills)) };
+  return {
+    pooled: metrics({
+      predicted: all((row) => row.predicted),
+      realised: all((row) => row.realised),
+      trainingMean: all((row) => row.trainingMean),
+    }),
+    by_ticker,
+    cross_section: crossSection(sortedByDate(baseline ? judged : judged.map(asRanked)), onDate),
+    r2_zero_median: median(Float64Array.from(skills)),
+  };
 }
 
-/** Labelled rows of all tickers, with what the tables of all their forecasts share. */
-interface TableRows {
-  /** Ascending by code point, including those without a labelled row. */
-  readonly tickers: readonly ForecastRows[];
-  /** Shape (n), for the concatenated rows of the tickers; `trainingMean` likewise. */
-  readonly realised: Float64Array;
-  readonly trainingMean: Float64Array;
-  readonly facts: LabelFacts;
-  readonly byDate: LabelsByDate;
-}
-
-/** Prepares rows for their tables. Rows without a label do not count. @param rows tickers in any order. */
-export function tableRows(rows: readonly ForecastRows[]): TableRows {
-  const tickers: ForecastRows[] = [];
-  for (const ticker of inTickerOrder(rows)) {
-    tickers.push(labelled(ticker));
-  }
-  const realised = concatenate(tickers.map((ticker) => ticker.realised));
-  const trainingMean = concatenate(tickers.map((ticker) => ticker.trainingMean));
-  const facts = labelFacts(realised);
-  return { tickers, realised, trainingMean, facts, byDate: labelsByDate(tickers) };
-}
-
-/** Labelled rows of one ticker, one fold or all tickers, as parallel arrays of shape (n). */
-interface LabelledForecasts {
-  readonly predicted: Float64Array;
-  /** All finite. */
-  readonly realised: Float64Array;
-  /** Each row's own training mean, so pooled rows keep their ticker's. */
-  readonly trainingMean: Float64Array;
-}
-
-/** The part of the metrics that depends only on the labels. */
-interface LabelFacts {
-  readonly rootMeanSquare: number;
-  readonly side: CorrelationSide | null;
-}
-
-/** @param realised shape (n), all finite. */
-function labelFacts(realised: Float64Array): LabelFacts {
-  return { rootMeanSquare: rootMeanSquare(realised), side: correlationSide(realised) };
+/** Metrics of the labelled score rows of one block. */
+interface BlockSkill {
+  /** The last date with a score row, labelled or not; the first date of the block if it has none. */
+  readonly end: Day;
+  /** The number of tickers with a score row. */
+  readonly tickers: number;
+  readonly table: ForecastTable;
 }
 
 /**
- * Metrics over the given rows; sums follow their order. Undefined metrics are null: everything for no rows, a hit rate without a signed
- * pair, an r2 whose benchmark makes no error, a correlation with a constant.
- * @param facts of these labels, if they are known.
+ * The metrics of each block of dates.
+ * @param rows tickers in any order, score rows ascending by date.
+ * @param starts first dates of the blocks, ascending; rows before the first belong to none.
  */
-export function metrics(
-  { predicted, realised, trainingMean }: LabelledForecasts,
-  facts?: LabelFacts,
-): Metrics {
+export function blockSkills(rows: readonly ForecastRows[], starts: readonly Day[]): BlockSkill[] {
+  return starts.map((start, b) => {
+    const next = starts[b + 1] ?? Number.POSITIVE_INFINITY;
+    const blocks = rows.flatMap((row) => {
+      const from = row.days.findIndex((day) => day >= start);
+      const to = row.days.findLastIndex((day) => day < next) + 1;
+      return from < 0 || from >= to ? [] : [sliceRows(row, from, to)];
+    });
+    const end = blocks.reduce((latest, { days }) => Math.max(latest, days.at(-1)!), start);
+    return { end, tickers: blocks.length, table: forecastTable(tableRows(blocks)) };
+  });
+}
+
+/**
+ * Metrics over the given rows, parallel arrays of shape (n); sums follow their order. Undefined metrics are null: everything for no rows, a
+ * hit rate without a signed pair, an r2 whose benchmark makes no error, a correlation with a constant.
+ * @param rows all labelled, each with its own training mean, so pooled rows keep their ticker's.
+ */
+export function metrics({
+  predicted,
+  realised,
+  trainingMean,
+}: Pick<ForecastRows, "predicted" | "realised" | "trainingMean">): Metrics {
   const n = realised.length;
-  if (n === 0) {
-    const signs = { hit_rate: null, up_share: null, hit_rate_se: null };
-    return { n, rmse: null, mae: null, ...signs, r2_zero: null, r2_mean: null, correlation: null };
-  }
-  // One array for both kinds of errors.
-  const errors = differences(realised, predicted, new Float64Array(n));
-  const rmse = rootMeanSquare(errors);
-  const mae = finiteOrNull(meanMagnitude(errors));
-  const r2_mean = skill(rmse, rootMeanSquare(differences(realised, trainingMean, errors)));
   const signs = signAgreement(realised, predicted);
-  const r2_zero = skill(rmse, facts?.rootMeanSquare ?? rootMeanSquare(realised));
-  const correlation = correlationWith(realised, predicted, facts);
-  return { n, rmse: finiteOrNull(rmse), mae, ...signs, r2_zero, r2_mean, correlation };
-}
-
-function correlationWith(
-  realised: Float64Array,
-  predicted: Float64Array,
-  facts: LabelFacts | undefined,
-): number | null {
-  // A constant forecast, such as that of a baseline, is known without looking at the labels.
-  if (isConstant(predicted)) return null;
-  const labels = facts === undefined ? correlationSide(realised) : facts.side;
-  return labels === null ? null : correlationOf(labels, correlationSide(predicted));
-}
-
-/** Writes y minus p. */
-function differences(y: Float64Array, p: Float64Array, into: Float64Array): Float64Array {
-  for (let i = 0; i < into.length; i++) into[i] = y[i]! - p[i]!;
-  return into;
-}
-
-function meanMagnitude(values: Float64Array): number {
-  let sum = 0;
-  for (let i = 0; i < values.length; i++) sum += Math.abs(values[i]!);
-  return sum / values.length;
+  if (n === 0) return { n, rmse: null, mae: null, ...signs, r2_zero: null, r2_mean: null, correlation: null };
+  const errors = realised.map((y, i) => y - predicted[i]!);
+  const rmse = rootMeanSquare(errors);
+  return {
+    n,
+    rmse: finiteOrNull(rmse),
+    mae: finiteOrNull(errors.reduce((sum, error) => sum + Math.abs(error), 0) / n),
+    ...signs,
+    r2_zero: skill(rmse, rootMeanSquare(realised)),
+    r2_mean: skill(rmse, rootMeanSquare(realised.map((y, i) => y - trainingMean[i]!))),
+    correlation: isConstant(predicted) ? null : correlation(realised, predicted),
+  };
 }
 
 /** An R² below this is the rounding of its two sums: forecasts equal to the benchmark have 0. */
@@ -151,11 +122,8 @@ function signAgreement(
   realised: Float64Array,
   predicted: Float64Array,
 ): Pick<Metrics, "hit_rate" | "up_share" | "hit_rate_se"> {
-  let signed = 0;
-  let hits = 0;
-  let ups = 0;
-  for (let i = 0; i < realised.length; i++) {
-    const y = realised[i]!;
+  let [signed, hits, ups] = [0, 0, 0];
+  for (const [i, y] of realised.entries()) {
     const p = predicted[i]!;
     if (y === 0 || p === 0) continue;
     signed++;

@@ -2,24 +2,19 @@ import type { Day } from "../contract/market/dates.ts";
 import { type DatedForecasts, inTickerOrder } from "./forecast-rows.ts";
 import { dateLayout, datesWith, valuesByDate } from "./rows-by-date.ts";
 
-/** The level, log-return, that forecasts dated `from` and later start from, until the next span begins. */
-export interface LevelSpan {
-  readonly from: Day;
-  readonly level: number;
-}
-
-/** Ascending by date. The level is 0 before the first span, so without target `relative` there is none. */
-export type Levels = readonly LevelSpan[];
+/**
+ * The level, log-return, that forecasts dated `from` and later start from, until the next span begins. Ascending by date. The level is 0
+ * before the first span, so without target `relative` there is none.
+ */
+export type Levels = readonly { readonly from: Day; readonly level: number }[];
 
 /** Shape (n). @param days ascending. */
 export function levelsAt(spans: Levels, days: Int32Array): Float64Array {
-  const levels = new Float64Array(days.length);
   let next = 0;
-  for (const [i, day] of days.entries()) {
+  return Float64Array.from(days, (day) => {
     while (next < spans.length && spans[next]!.from <= day) next++;
-    levels[i] = next === 0 ? 0 : spans[next - 1]!.level;
-  }
-  return levels;
+    return spans[next - 1]?.level ?? 0;
+  });
 }
 
 /** The rows with their levels. */
@@ -32,11 +27,9 @@ export function withLevels<T extends Pick<DatedForecasts, "days">>(
 
 /** The spans of levels by date. @param days ascending. */
 export function levelSpans(days: Int32Array, levels: Float64Array): Levels {
-  const spans: LevelSpan[] = [];
-  for (const [i, level] of levels.entries()) {
-    if (level !== (spans.at(-1)?.level ?? 0)) spans.push({ from: days[i]!, level });
-  }
-  return spans;
+  return [...levels.keys()]
+    .filter((i) => levels[i] !== (i === 0 ? 0 : levels[i - 1]))
+    .map((i) => ({ from: days[i]!, level: levels[i]! }));
 }
 
 /**
@@ -47,32 +40,22 @@ export function levelSpans(days: Int32Array, levels: Float64Array): Levels {
 export function commonLevels(
   rows: readonly (Pick<DatedForecasts, "ticker" | "days"> & { readonly spans: Levels })[],
 ): Levels {
+  if (rows.every(({ spans }) => spans.length === 0)) return [];
   const ordered = inTickerOrder(rows);
-  if (ordered.every(({ spans }) => spans.length === 0)) return [];
   const layout = dateLayout(ordered);
   const laid = valuesByDate(
     layout,
     ordered.map(({ days, spans }) => levelsAt(spans, days)),
   );
-  const dates: Day[] = [];
-  const levels: number[] = [];
-  for (const { day, from, to } of datesWith(layout)) {
+  const dates = [...datesWith(layout)];
+  const levels = dates.map(({ from, to }) => {
     const own = laid.subarray(from, to);
-    dates.push(day);
     // The mean of equal numbers is not always the same number.
-    levels.push(own.every((level) => level === own[0]) ? own[0]! : own.reduce((a, b) => a + b) / own.length);
-  }
-  return levelSpans(Int32Array.from(dates), Float64Array.from(levels));
-}
-
-/** The inverse of `shrinkForecasts`. @param factors shape (n), above 0. */
-export function unshrinkForecasts(
-  predicted: Float64Array,
-  levels: Float64Array,
-  factors: Float64Array,
-): Float64Array {
-  return predicted.map((value, i) =>
-    factors[i] === 1 ? value : levels[i]! + (value - levels[i]!) / factors[i]!,
+    return own.every((level) => level === own[0]) ? own[0]! : own.reduce((a, b) => a + b) / own.length;
+  });
+  return levelSpans(
+    Int32Array.from(dates, ({ day }) => day),
+    Float64Array.from(levels),
   );
 }
 
@@ -85,4 +68,15 @@ export function shrinkForecasts(
   if (factor === 1) return predicted;
   if (levels === undefined) return predicted.map((value) => factor * value);
   return predicted.map((value, i) => levels[i]! + factor * (value - levels[i]!));
+}
+
+/** The inverse of `shrinkForecasts`. @param factors shape (n), above 0. */
+export function unshrinkForecasts(
+  predicted: Float64Array,
+  levels: Float64Array,
+  factors: Float64Array,
+): Float64Array {
+  return predicted.map((value, i) =>
+    factors[i] === 1 ? value : levels[i]! + (value - levels[i]!) / factors[i]!,
+  );
 }

@@ -60,11 +60,7 @@ export function dateT(
   return centre < -floor ? Number.NEGATIVE_INFINITY : null;
 }
 
-/**
- * t statistic of a mean whose values correlate over time: the mean divided by its Newey-West error.
- * @param values in time order, a step apart.
- * @returns null for fewer than two values, and if the variance is 0.
- */
+/** The mean divided by its Newey-West error. @returns null where `neweyWestError` is. */
 export function neweyWestT(values: Float64Array): number | null {
   const error = neweyWestError(values);
   return error === null ? null : finiteOrNull(mean(values) / error);
@@ -80,17 +76,11 @@ export function neweyWestError(values: Float64Array): number | null {
   const n = values.length;
   if (n < 2) return null;
   const centre = mean(values);
-  const deviations = values.map((value) => value - centre);
-  let variance = autocovariance(deviations, 0);
-  for (let j = 1; j <= Math.min(NEWEY_WEST_LAG, n - 1); j++) {
-    variance += 2 * (1 - j / (NEWEY_WEST_LAG + 1)) * autocovariance(deviations, j);
+  let variance = 0;
+  for (let j = 0; j <= Math.min(NEWEY_WEST_LAG, n - 1); j++) {
+    let products = 0;
+    for (let i = j; i < n; i++) products += (values[i]! - centre) * (values[i - j]! - centre);
+    variance += (j === 0 ? 1 : 2 * (1 - j / (NEWEY_WEST_LAG + 1))) * (products / n);
   }
   return variance > 0 ? Math.sqrt(variance / n) : null;
-}
-
-/** Mean product of deviations j steps apart, over all n. */
-function autocovariance(deviations: Float64Array, j: number): number {
-  let sum = 0;
-  for (let i = j; i < deviations.length; i++) sum += deviations[i]! * deviations[i - j]!;
-  return sum / deviations.length;
 }

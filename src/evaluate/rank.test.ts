@@ -3,17 +3,9 @@ import { test } from "node:test";
 import fc from "fast-check";
 import stored from "../../test/cases/rank-ic.json" with { type: "json" };
 import { averageRanks } from "./rank.ts";
+import { slowRanks } from "./statistics.testing.ts";
 import { correlation } from "./statistics.ts";
 import { crossSectionOf } from "./tables.testing.ts";
-
-/** A value's rank is one more than the number of smaller values, plus half of the others equal to it. */
-function slowRanks(values: readonly number[]): number[] {
-  return values.map((value) => {
-    const smaller = values.filter((other) => other < value).length;
-    const equal = values.filter((other) => other === value).length;
-    return smaller + (equal + 1) / 2;
-  });
-}
 
 test("ranks agree with counting, with ties averaged", () => {
   const value = fc.oneof(
@@ -25,21 +17,6 @@ test("ranks agree with counting, with ties averaged", () => {
     assert.deepEqual([...averageRanks(Float64Array.from(values))], slowRanks(values));
   });
   fc.assert(property, { seed: 1 });
-});
-
-test("every rank is NaN if a value is", () => {
-  for (const values of [[Number.NaN], [2, Number.NaN, 1], [Number.NaN, Number.NaN]]) {
-    assert.deepEqual(
-      [...averageRanks(Float64Array.from(values))],
-      values.map(() => Number.NaN),
-    );
-  }
-});
-
-test("ranking does not change its input", () => {
-  const values = Float64Array.of(3, 1, 2);
-  averageRanks(values);
-  assert.deepEqual([...values], [3, 1, 2]);
 });
 
 for (const { name, predicted, realised, ranks_of_predicted, spearman, ...rest } of stored.cases) {

@@ -7,7 +7,7 @@
 export function averageRanks(values: Float64Array): Float64Array {
   const ranks = new Float64Array(values.length);
   if (values.some(Number.isNaN)) return ranks.fill(Number.NaN);
-  const order = ascendingOrder(values);
+  const order = Uint32Array.from(values.keys()).sort((a, b) => values[a]! - values[b]! || a - b);
   // Of tied values, `below` others are smaller and `upTo` are not larger: their ranks are below + 1 ... upTo.
   for (let below = 0, upTo = 1; below < order.length; below = upTo++) {
     const value = values[order[below]!]!;
@@ -17,51 +17,8 @@ export function averageRanks(values: Float64Array): Float64Array {
   return ranks;
 }
 
-/** Runs of this length are sorted by insertion, which is faster than merging them. */
-const RUN = 8;
-
-/**
- * The indices of values in ascending order, ties by index: a merge sort of indices. `sort` with a comparison takes twice as long.
- * @param values shape (n), none NaN.
- * @returns shape (n).
- */
-function ascendingOrder(values: Float64Array): Uint32Array {
-  let sorted = new Uint32Array(values.length);
-  let merged = new Uint32Array(values.length);
-  for (let start = 0; start < values.length; start += RUN) insertRun(values, sorted, start);
-  for (let width = RUN; width < values.length; width *= 2) {
-    for (let start = 0; start < values.length; start += 2 * width) {
-      mergeRuns(values, sorted, merged, start, width);
-    }
-    [sorted, merged] = [merged, sorted];
-  }
-  return sorted;
-}
-
-/** Writes the indices from `start` on, ascending by value. */
-function insertRun(values: Float64Array, into: Uint32Array, start: number): void {
-  const end = Math.min(start + RUN, values.length);
-  for (let i = start; i < end; i++) {
-    const value = values[i]!;
-    let to = i;
-    for (; to > start && values[into[to - 1]!]! > value; to--) into[to] = into[to - 1]!;
-    into[to] = i;
-  }
-}
-
-/** Merges two sorted runs of `width` indices, the second perhaps shorter, into the same range of `into`. */
-function mergeRuns(
-  values: Float64Array,
-  from: Uint32Array,
-  into: Uint32Array,
-  start: number,
-  width: number,
-): void {
-  const middle = Math.min(start + width, values.length);
-  const end = Math.min(middle + width, values.length);
-  let [left, right] = [start, middle];
-  for (let to = start; to < end; to++) {
-    const takesLeft = right === end || (left < middle && values[from[left]!]! <= values[from[right]!]!);
-    into[to] = takesLeft ? from[left++]! : from[right++]!;
-  }
+/** The quantile of each forecast of a date, from 0: floor(q (rank - 1/2) / n). Ties share their average rank and so their quantile. */
+export function quantilesOf(predicted: Float64Array, count: number): Int32Array {
+  const ranks = averageRanks(predicted);
+  return Int32Array.from(ranks, (rank) => Math.floor((count * (rank - 0.5)) / ranks.length));
 }

@@ -1,7 +1,5 @@
 import type { Day } from "../contract/market/dates.ts";
 import type { DatedForecasts } from "./forecast-rows.ts";
-import { averageRanks } from "./rank.ts";
-import { type CorrelationSide, correlationSide } from "./statistics.ts";
 
 /** The positions of the tickers' rows when sorted by date; rows of a date keep the order of the given tickers. */
 export interface DateLayout {
@@ -27,16 +25,12 @@ export function dateLayout(rows: readonly Pick<DatedForecasts, "days">[]): DateL
     return { first: 0, starts: new Int32Array(1), places: new Int32Array(0) };
   }
   const starts = new Int32Array(last - first + 2);
-  for (const { days } of rows) {
-    for (let i = 0; i < days.length; i++) starts[days[i]! - first + 1]!++;
-  }
+  for (const { days } of rows) for (const day of days) starts[day - first + 1]!++;
   for (let d = 1; d < starts.length; d++) starts[d]! += starts[d - 1]!;
   const next = starts.slice();
   const places = new Int32Array(starts.at(-1)!);
   let row = 0;
-  for (const { days } of rows) {
-    for (let i = 0; i < days.length; i++) places[row++] = next[days[i]! - first]!++;
-  }
+  for (const { days } of rows) for (const day of days) places[row++] = next[day - first]!++;
   return { first, starts, places };
 }
 
@@ -44,9 +38,7 @@ export function dateLayout(rows: readonly Pick<DatedForecasts, "days">[]): DateL
 export function valuesByDate({ places }: DateLayout, parts: readonly Float64Array[]): Float64Array {
   const laid = new Float64Array(places.length);
   let row = 0;
-  for (const part of parts) {
-    for (let i = 0; i < part.length; i++) laid[places[row++]!] = part[i]!;
-  }
+  for (const part of parts) for (const value of part) laid[places[row++]!] = value;
   return laid;
 }
 
@@ -71,59 +63,23 @@ export function* datesWith(
 /** The sum of each date that has a row, in time order. */
 export function dateSums(layout: DateLayout, parts: readonly Float64Array[]): Float64Array {
   const laid = valuesByDate(layout, parts);
-  return Float64Array.from(datesWith(layout), ({ from, to }) => {
-    let sum = 0;
-    for (let i = from; i < to; i++) sum += laid[i]!;
-    return sum;
-  });
+  return Float64Array.from(datesWith(layout), ({ from, to }) =>
+    laid.subarray(from, to).reduce((sum, value) => sum + value, 0),
+  );
 }
 
 export function sortedByDate(rows: readonly DatedForecasts[]): RowsByDate {
   const layout = dateLayout(rows);
-  const part = (of: (row: DatedForecasts) => Float64Array) => valuesByDate(layout, rows.map(of));
-  const predicted = part((row) => row.predicted);
-  const realised = part((row) => row.realised);
-  return { first: layout.first, starts: layout.starts, predicted, realised };
+  const laid = (of: (row: DatedForecasts) => Float64Array) => valuesByDate(layout, rows.map(of));
+  const { first, starts } = layout;
+  return { first, starts, predicted: laid((row) => row.predicted), realised: laid((row) => row.realised) };
 }
 
-/** The rows of each date, dates ascending. */
+/** The rows of each date that has at least `least`, dates ascending. */
 export function* eachDate(
   rows: RowsByDate,
+  least = 1,
 ): Generator<Pick<RowsByDate, "predicted" | "realised"> & Pick<DateRange, "day">> {
-  for (const { day, from, to } of datesWith(rows))
+  for (const { day, from, to } of datesWith(rows, least))
     yield { day, predicted: rows.predicted.subarray(from, to), realised: rows.realised.subarray(from, to) };
-}
-
-/** A correlation across fewer tickers is noise: two always correlate by 1 or -1. */
-export const MIN_TICKERS = 3;
-
-/** The labels of one date, prepared for correlations. */
-export interface DateLabels extends DateRange {
-  readonly side: CorrelationSide;
-  readonly rankSide: CorrelationSide;
-}
-
-/** The labels of all tickers, date after date, ranked once for all forecasts. */
-export interface LabelsByDate {
-  readonly layout: DateLayout;
-  /** Ascending; without dates of fewer than MIN_TICKERS tickers or of equal labels. */
-  readonly dates: readonly DateLabels[];
-}
-
-/** @param rows labelled rows, with tickers in the order of the sums of a date. */
-export function labelsByDate(rows: readonly Pick<DatedForecasts, "days" | "realised">[]): LabelsByDate {
-  const layout = dateLayout(rows);
-  const realised = valuesByDate(
-    layout,
-    rows.map((row) => row.realised),
-  );
-  const dates: DateLabels[] = [];
-  for (const date of datesWith(layout, MIN_TICKERS)) {
-    const labels = realised.subarray(date.from, date.to);
-    const side = correlationSide(labels);
-    // Ranks are constant exactly when the values are, so IC and RankIC cover the same dates.
-    const rankSide = side && correlationSide(averageRanks(labels));
-    if (side !== null && rankSide !== null) dates.push({ ...date, side, rankSide });
-  }
-  return { layout, dates };
 }

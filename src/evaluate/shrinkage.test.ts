@@ -3,14 +3,9 @@ import { test } from "node:test";
 import { seededRandom } from "../../test/twins/random.ts";
 import { SHRINKAGES } from "../contract/config/panel-settings.ts";
 import type { DatedForecasts } from "./forecast-rows.ts";
-import {
-  dateShrinkage,
-  isWild,
-  posteriorSlope,
-  type SizedForecasts,
-  shrinkage,
-  shrinkageFactors,
-} from "./shrinkage.ts";
+import type { Residuals } from "./intervals/conformal.ts";
+import { dateShrinkage, isWild, posteriorSlope, shrinkage, shrinkageFactors } from "./shrinkage.ts";
+import { slowError, sum } from "./statistics.testing.ts";
 
 const random = seededRandom(4);
 const draws = (n: number, scale = 1) => Float64Array.from({ length: n }, () => scale * random.normal());
@@ -18,48 +13,13 @@ const draws = (n: number, scale = 1) => Float64Array.from({ length: n }, () => s
 test("the slope, its robust error and the share follow their formulas", () => {
   const p = draws(300, 0.01);
   const y = p.map((value) => 0.6 * value + 0.02 * random.normal());
-  const sum = (term: (i: number) => number) => Array.from(p, (_, i) => term(i)).reduce((a, b) => a + b);
-  const pp = sum((i) => p[i]! ** 2);
-  const b = sum((i) => y[i]! * p[i]!) / pp;
-  const se = Math.sqrt(sum((i) => p[i]! ** 2 * (y[i]! - b * p[i]!) ** 2)) / pp;
+  const pp = sum(Array.from(p, (value) => value ** 2));
+  const b = sum(Array.from(p, (value, i) => y[i]! * value)) / pp;
+  const se = Math.sqrt(sum(Array.from(p, (value, i) => value ** 2 * (y[i]! - b * value) ** 2))) / pp;
   const found = shrinkage(y, p);
   assert.equal(found.n, 300);
   assert.ok(Math.abs(found.b! - b) < 1e-12 && Math.abs(found.se! - se) < 1e-12);
   assert.ok(Math.abs(found.s - Math.max(0, Math.min(1, b - se))) < 1e-12);
-});
-
-test("forecasts that are too small are not enlarged, and those of the wrong sign become 0", () => {
-  const y = draws(50);
-  assert.equal(
-    shrinkage(
-      y,
-      y.map((value) => value / 9),
-    ).s,
-    1,
-  );
-  assert.equal(
-    shrinkage(
-      y,
-      y.map((value) => -value),
-    ).s,
-    0,
-  );
-});
-
-test("forecasts of 0, and no rows, have a share of 0", () => {
-  assert.deepEqual(shrinkage(draws(5), new Float64Array(5)), { n: 5, b: null, se: null, s: 0 });
-  assert.deepEqual(shrinkage(new Float64Array(0), new Float64Array(0)), { n: 0, b: null, se: null, s: 0 });
-});
-
-test("the share does not depend on the unit of the returns, however small or large", () => {
-  const p = draws(80);
-  const y = p.map((value) => 0.5 * value + 0.4 * random.normal());
-  const { s } = shrinkage(y, p);
-  assert.ok(s > 0.2 && s < 0.8);
-  for (const factor of [2 ** -600, 2 ** -500, 2 ** 400]) {
-    const scaled = (values: Float64Array) => values.map((value) => value * factor);
-    assert.ok(Math.abs(shrinkage(scaled(y), scaled(p)).s - s) < 1e-12, String(factor));
-  }
 });
 
 /** Tickers whose forecasts are `size` times too large, each with its own slope around 1 / size. */
@@ -88,22 +48,6 @@ function slowPosterior(b: number, se: number): number {
   return mean / weights;
 }
 
-/** Standard errors of the mean of n values, from the formulas of docs/semantics.md. */
-function slowError(values: readonly number[]): number {
-  const n = values.length;
-  const centre = values.reduce((a, b) => a + b) / n;
-  if (n >= 60) {
-    const sums = [1, 2, 3, 4, 5, 6, 7, 8].map((j) =>
-      values.reduce((sum, x, d) => sum + Math.cos((Math.PI * j * (d + 0.5)) / n) * (x - centre), 0),
-    );
-    return Math.sqrt(((2 / n) * sums.reduce((sum, value) => sum + value ** 2, 0)) / 8 / n);
-  }
-  const products = values.flatMap((one, i) =>
-    values.map((other, j) => Math.max(0, 1 - Math.abs(i - j) / 6) * (one - centre) * (other - centre)),
-  );
-  return Math.sqrt(products.reduce((a, b) => a + b)) / n;
-}
-
 for (const dates of [59, 60, 90]) {
   test(`the slope over ${dates} dates, above their levels, follows its formula`, () => {
     const rows = oversized(6, dates).map((row) => {
@@ -120,7 +64,6 @@ for (const dates of [59, 60, 90]) {
         squares[d]! += (p / unit) ** 2;
       }
     }
-    const sum = (values: readonly number[]) => values.reduce((a, b) => a + b);
     const b = sum(products) / sum(squares);
     const se = slowError(products.map((value, d) => value - b * squares[d]!)) / (sum(squares) / dates);
     const found = dateShrinkage(rows);
@@ -141,19 +84,6 @@ test("the factor is the expected slope given the estimate: near the prior if it 
   assert.ok(posteriorSlope(1e200, 1e199) > 0.3);
 });
 
-test("only a slope that is negative by more than 1.86 errors gives 0", () => {
-  assert.ok(posteriorSlope(-0.185, 0.1) > 0);
-  assert.equal(posteriorSlope(-0.187, 0.1), 0);
-});
-
-test("a single date, no rows and forecasts at their level give 0", () => {
-  const single = oversized(5, 1);
-  assert.equal(dateShrinkage(single).s, 0);
-  assert.deepEqual(dateShrinkage([]), { n: 0, b: null, se: null, s: 0 });
-  const flat = oversized(5, 80).map((row) => ({ ...row, levels: row.predicted }));
-  assert.deepEqual(dateShrinkage(flat), { n: 400, b: null, se: null, s: 0 });
-});
-
 test("pooled shrinkage has one factor for all, and changes the order of no ticker or date", () => {
   const { byTicker: factors } = shrinkageFactors("pooled", oversized(30, 200));
   const [first] = factors.values();
@@ -162,21 +92,8 @@ test("pooled shrinkage has one factor for all, and changes the order of no ticke
   assert.deepEqual([...shrinkageFactors("none", oversized(3, 40)).byTicker.values()], [1, 1, 1]);
 });
 
-test("empirical Bayes keeps the pooled factor if slopes agree, and departs from it if they do not", () => {
-  const spreadOf = (rows: DatedForecasts[]) => {
-    const factors = [...shrinkageFactors("empirical_bayes", rows).byTicker.values()];
-    const own = [...shrinkageFactors("own", rows).byTicker.values()];
-    const range = (values: number[]) => Math.max(...values) - Math.min(...values);
-    assert.ok(factors.every((factor) => factor >= 0 && factor <= 1));
-    return range(factors) / range(own);
-  };
-  assert.ok(spreadOf(oversized(40, 300)) < 0.5);
-  assert.ok(spreadOf(oversized(40, 300, { size: 2, spread: 0.8 })) > 0.7);
-});
-
 test("the factors of empirical Bayes follow its formula", () => {
   const rows = oversized(12, 120, { size: 2, spread: 0.6 });
-  const sum = (values: readonly number[]) => values.reduce((a, b) => a + b, 0);
   const slopes = rows.map(({ realised, predicted }) => shrinkage(realised, predicted));
   const weights = slopes.map(({ se }) => 1 / se! ** 2);
   const centre = sum(slopes.map(({ b }, i) => weights[i]! * b!)) / sum(weights);
@@ -204,74 +121,48 @@ test("one ticker, no rows and forecasts of 0 have a factor", () => {
   }
 });
 
-const randomOfWildForecast = seededRandom(8);
+const UNIT = 0.01;
 
 /** Values with exactly that deviation (ddof 0) around 0. */
-function drawsOfWildForecast(n: number, deviation: number): Float64Array {
-  const values = Float64Array.from({ length: n }, () => randomOfWildForecast.normal());
+function drawsOf(n: number, deviation: number): Float64Array {
+  const values = draws(n);
   const mean = values.reduce((a, b) => a + b) / n;
   const square = values.reduce((sum, value) => sum + (value - mean) ** 2, 0) / n;
-  return values.map((value) => ((value - mean) / Math.sqrt(square)) * deviation);
+  return values.map((value) => ((value - mean) / Math.sqrt(square)) * deviation * UNIT);
 }
 
-const UNIT = 0.01;
-const LABELS = drawsOfWildForecast(300, UNIT);
-
-/** Forecasts, and labels that are `slope` times them plus orthogonal noise. */
-function heldOut(deviation: number, slope: number) {
-  const predicted = drawsOfWildForecast(200, deviation);
-  const noise = drawsOfWildForecast(200, UNIT);
-  const sum = (values: Float64Array) => values.reduce((a, b) => a + b, 0);
-  const along = sum(noise.map((e, i) => e * predicted[i]!)) / sum(predicted.map((p) => p * p));
-  return {
-    predicted,
-    realised: predicted.map((p, i) => slope * p + (noise[i]! - along * p)),
-  };
+/** Forecasts of a deviation, and labels that are `slope` times them plus orthogonal noise. */
+function tested(deviation: number, slope: number) {
+  const [predicted, noise] = [drawsOf(200, deviation), drawsOf(200, 1)];
+  const along = sum([...noise.map((e, i) => e * predicted[i]!)]) / sum([...predicted.map((p) => p * p)]);
+  return { predicted, realised: predicted.map((p, i) => slope * p + (noise[i]! - along * p)) };
 }
 
-const sized = (more: Partial<SizedForecasts>): SizedForecasts => ({
-  fitLabels: LABELS,
-  heldOut: heldOut(0.3 * UNIT, 1),
-  score: drawsOfWildForecast(100, 0.3 * UNIT),
-  mu: 0.5 * UNIT,
-  ...more,
-});
+const NONE: Residuals = { realised: new Float64Array(), predicted: new Float64Array() };
 
-test("forecasts of a believable size are not wild", () => {
-  assert.equal(isWild(sized({})), false);
-  assert.equal(isWild(sized({ mu: undefined })), false);
-});
-
-test("out-of-sample forecasts are wild if they spread too far and their slope is too low", () => {
-  assert.equal(isWild(sized({ heldOut: heldOut(0.51 * UNIT, 0.49) })), true);
-  assert.equal(isWild(sized({ heldOut: heldOut(0.51 * UNIT, 0.51) })), false);
-  assert.equal(isWild(sized({ heldOut: heldOut(0.49 * UNIT, 0.49) })), false);
-});
-
-test("forecasts of score rows are wild if they spread too far, and much further than the tested ones", () => {
-  const tested = heldOut(0.2 * UNIT, 1);
-  assert.equal(isWild(sized({ heldOut: tested, score: drawsOfWildForecast(20, 0.61 * UNIT) })), true);
-  assert.equal(isWild(sized({ heldOut: tested, score: drawsOfWildForecast(19, 0.61 * UNIT) })), false);
-  assert.equal(isWild(sized({ heldOut: tested, score: drawsOfWildForecast(20, 0.59 * UNIT) })), false);
-  const calm = heldOut(0.1 * UNIT, 1);
-  assert.equal(isWild(sized({ heldOut: calm, score: drawsOfWildForecast(20, 0.49 * UNIT) })), false);
-  assert.equal(isWild(sized({ heldOut: calm, score: drawsOfWildForecast(20, 0.51 * UNIT) })), true);
-});
-
-test("mu is wild above two deviations of the labels, and above one if the slope is low or missing", () => {
-  for (const sign of [1, -1]) {
-    assert.equal(isWild(sized({ mu: 2.01 * UNIT * sign })), true);
-    assert.equal(isWild(sized({ mu: 1.99 * UNIT * sign })), false);
-    const low = heldOut(0.3 * UNIT, 0.49);
-    assert.equal(isWild(sized({ heldOut: low, mu: 1.01 * UNIT * sign })), true);
-    assert.equal(isWild(sized({ heldOut: low, mu: 0.99 * UNIT * sign })), false);
-    const none = { realised: new Float64Array(), predicted: new Float64Array() };
-    assert.equal(isWild(sized({ heldOut: none, mu: 1.01 * UNIT * sign })), true);
-    assert.equal(isWild(sized({ heldOut: none, mu: 0.99 * UNIT * sign })), false);
+test("forecasts are wild if they spread too far for their slope, much further on score rows, or in mu", () => {
+  const fitLabels = drawsOf(300, 1);
+  const cases: [boolean, heldOut: typeof NONE, score: [rows: number, deviation: number], mu?: number][] = [
+    [false, tested(0.3, 1), [100, 0.3], 0.5],
+    [false, tested(0.3, 1), [100, 0.3]],
+    [true, tested(0.51, 0.49), [100, 0.3], 0.5],
+    [false, tested(0.51, 0.51), [100, 0.3], 0.5],
+    [false, tested(0.49, 0.49), [100, 0.3], 0.5],
+    [true, tested(0.2, 1), [20, 0.61], 0.5],
+    [false, tested(0.2, 1), [19, 0.61], 0.5],
+    [false, tested(0.2, 1), [20, 0.59], 0.5],
+    [false, tested(0.1, 1), [20, 0.49], 0.5],
+    [true, tested(0.1, 1), [20, 0.51], 0.5],
+    [true, tested(0.3, 1), [100, 0.3], -2.01],
+    [false, tested(0.3, 1), [100, 0.3], -1.99],
+    [true, tested(0.3, 0.49), [100, 0.3], 1.01],
+    [false, tested(0.3, 0.49), [100, 0.3], 0.99],
+    [true, NONE, [0, 1], -1.01],
+    [false, NONE, [0, 1], -0.99],
+  ];
+  for (const [i, [expected, heldOut, [rows, deviation], mu]] of cases.entries()) {
+    const score = rows === 0 ? new Float64Array() : drawsOf(rows, deviation);
+    const found = isWild({ fitLabels, heldOut, score, mu: mu === undefined ? mu : mu * UNIT });
+    assert.equal(found, expected, `case ${i}`);
   }
-});
-
-test("a ticker whose forecasts are all 0 is not wild", () => {
-  const zeros = { realised: drawsOfWildForecast(50, UNIT), predicted: new Float64Array(50) };
-  assert.equal(isWild({ fitLabels: LABELS, heldOut: zeros, score: new Float64Array(), mu: 0 }), false);
 });

@@ -47,36 +47,16 @@ export function isConstant(values: Float64Array): boolean {
  */
 export function correlation(a: Float64Array, b: Float64Array): number | null {
   if (isConstant(a) || isConstant(b)) return null;
-  return correlationOf(correlationSide(a), correlationSide(b));
-}
-
-/** One side of a correlation that is not constant. */
-export interface CorrelationSide {
-  /** Shape (n): its values minus their mean, divided by the largest of these. */
-  readonly unit: Float64Array;
-  /** The sum of the squares of `unit`. */
-  readonly squares: number;
-}
-
-/** @returns null if the values are constant, or fewer than two. */
-export function correlationSide(values: Float64Array): CorrelationSide | null {
-  if (isConstant(values)) return null;
-  const unit = centred(values);
-  const scale = largestMagnitude(unit);
-  let squares = 0;
-  for (let i = 0; i < unit.length; i++) {
-    unit[i]! /= scale;
-    squares += unit[i]! * unit[i]!;
+  const [p, q] = [centred(a), centred(b)];
+  const [pScale, qScale] = [largestMagnitude(p), largestMagnitude(q)];
+  let [products, pSquares, qSquares] = [0, 0, 0];
+  for (let i = 0; i < p.length; i++) {
+    const [x, y] = [p[i]! / pScale, q[i]! / qScale];
+    products += x * y;
+    pSquares += x * x;
+    qSquares += y * y;
   }
-  return { unit, squares };
-}
-
-/** Like `correlation`, for two sides of equal length. */
-export function correlationOf(a: CorrelationSide | null, b: CorrelationSide | null): number | null {
-  if (a === null || b === null) return null;
-  let products = 0;
-  for (let i = 0; i < a.unit.length; i++) products += a.unit[i]! * b.unit[i]!;
-  return finiteOrNull(Math.max(-1, Math.min(1, products / Math.sqrt(a.squares * b.squares))));
+  return finiteOrNull(Math.max(-1, Math.min(1, products / Math.sqrt(pSquares * qSquares))));
 }
 
 /** Sample standard deviation (ddof 1); NaN for fewer than two values. */
@@ -100,7 +80,7 @@ export function median(values: Float64Array): number | null {
 }
 
 /** The value in a table for a number that does not exist, or that a float64 cannot hold. */
-export function finiteOrNull(value: number): number | null {
+export function finiteOrNull(value: number | null): number | null {
   return Number.isFinite(value) ? value : null;
 }
 

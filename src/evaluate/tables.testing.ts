@@ -3,7 +3,7 @@ import { type SetTables, setTables } from "./baselines.ts";
 import { crossSection, type OnDate } from "./cross-section.ts";
 import type { DatedForecasts, ForecastRows } from "./forecast-rows.ts";
 import { type ForecastTable, forecastTable, tableRows } from "./forecast-table.ts";
-import { labelsByDate, valuesByDate } from "./rows-by-date.ts";
+import { sortedByDate } from "./rows-by-date.ts";
 
 /** The table of rows' own forecasts. */
 export function tableOf(rows: readonly ForecastRows[]): ForecastTable {
@@ -17,7 +17,5 @@ export function setTablesOf(rows: readonly ForecastRows[]): SetTables {
 
 /** The verdict on rows' own forecasts. @param rows all labelled. */
 export function crossSectionOf(rows: readonly DatedForecasts[], onDate?: OnDate): CrossSection {
-  const labels = labelsByDate(rows);
-  const predicted = rows.map((row) => row.predicted);
-  return crossSection(labels, valuesByDate(labels.layout, predicted), onDate);
+  return crossSection(sortedByDate(rows), onDate);
 }

@@ -11,15 +11,12 @@ const MIN_DEVIATION = 1e-100;
  */
 export function truncatedMean(centre: number, deviation: number): number {
   if (deviation < MIN_DEVIATION) return Math.max(0, Math.min(1, centre));
-  return centre > 0.5 ? 1 - meanAboveEnd(1 - centre, deviation) : meanAboveEnd(centre, deviation);
-}
-
-/** For a centre of at most 1/2, so that 0 is the nearer end, and 1 at least 2 deviations above the centre. */
-function meanAboveEnd(centre: number, deviation: number): number {
+  // So that 0 is the nearer end, and 1 at least 2 deviations above the centre.
+  if (centre > 0.5) return 1 - truncatedMean(1 - centre, deviation);
   const near = -centre / deviation;
   const far = near + 1 / deviation;
   if (near <= 0) {
-    const inside = 1 - tail(-near) - tail(far);
+    const inside = 1 - density(near) * mills(-near).ratio - density(far) * mills(far).ratio;
     return centre + (deviation * (density(near) - density(far))) / inside;
   }
   // Centre plus correction would cancel here. Both are divided by the density at the near end, which may underflow.
@@ -32,11 +29,6 @@ function meanAboveEnd(centre: number, deviation: number): number {
 /** The standard normal density. */
 function density(x: number): number {
   return Math.exp(-x * x * 0.5) / Math.sqrt(2 * Math.PI);
-}
-
-/** The probability above x. @param x at least 0. */
-function tail(x: number): number {
-  return density(x) * mills(x).ratio;
 }
 
 /** The Mills ratio of the standard normal, tail / density, and how far its inverse is above x, which grows like x. @param x at least 0. */

@@ -96,7 +96,7 @@ test("works at most once per pause, not while it works, and once more for what w
   assert.equal(await pass(5_000), 1, "it still works");
   work.resolve();
   work = Promise.withResolvers();
-  assert.deepEqual([await pass(0), await pass(1_000)], [1, 2]);
+  assert.equal(await pass(0), 2);
   let isStopped = false;
   const stopping = pace.stop().then(() => {
     isStopped = true;

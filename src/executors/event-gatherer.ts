@@ -1,6 +1,5 @@
-import timers from "node:timers/promises";
 import { jsonBytes } from "../contract/json/bounded-json.ts";
-import type { EpochPoint, Epochs, EventBatch, JobEvent } from "../contract/output/job-events.ts";
+import type { EpochPoint, Epochs, EventBatch, JobEvent, Progress } from "../contract/output/job-events.ts";
 import type { Failure } from "../contract/problems/problem.ts";
 import type { Warning } from "../contract/problems/warnings.ts";
 import { CappedList, SIZES } from "../contract/schema/answer-limits.ts";
@@ -25,29 +24,22 @@ export class EventGatherer {
   #taken = { warnings: 0, failures: 0 };
 
   report(event: JobEvent): void {
-    switch (event.kind) {
-      case "progress": {
-        const { stage, done, total = null, ticker, member, epoch, train_loss, validation_loss } = event;
-        this.#newest.progress = { stage, done, total };
-        if (ticker === undefined || epoch === undefined) break;
-        const losses = { train_loss: finite(train_loss), validation_loss: finite(validation_loss) };
-        this.#epochs.add({ ticker, ...(member === undefined ? {} : { member }), epoch, ...losses });
-        break;
-      }
-      case "warning":
-        this.#warnings.add(event.warning);
-        this.#addCounts();
-        break;
-      case "failure":
-        this.#failures.add(event.failure);
-        this.#addCounts();
-        break;
-      case "summary":
-        this.#newest.summary = event.summary;
-        break;
-      default:
-        event satisfies never;
+    if (event.kind === "progress") this.#reportProgress(event);
+    else if (event.kind === "summary") this.#newest.summary = event.summary;
+    else {
+      if (event.kind === "warning") this.#warnings.add(event.warning);
+      else this.#failures.add(event.failure);
+      const counts = { warnings: { ...this.#warnings.counts }, failures: { ...this.#failures.counts } };
+      this.#newest.counts = counts;
     }
+  }
+
+  #reportProgress({ stage, done, total, ticker, member, epoch, ...losses }: Progress): void {
+    this.#newest.progress = { stage, done, total: total ?? null };
+    if (ticker === undefined || epoch === undefined) return;
+    const [train_loss, validation_loss] = [finite(losses.train_loss), finite(losses.validation_loss)];
+    const network = { ticker, ...(member === undefined ? {} : { member }) };
+    this.#epochs.add({ ...network, epoch, train_loss, validation_loss });
   }
 
   /** Adds a batch from another gatherer. */
@@ -78,11 +70,6 @@ export class EventGatherer {
     this.#epochs = new EpochPoints();
     this.#newest = {};
     return batch;
-  }
-
-  #addCounts(): void {
-    const counts = { warnings: { ...this.#warnings.counts }, failures: { ...this.#failures.counts } };
-    this.#newest.counts = counts;
   }
 }
 
@@ -122,7 +109,7 @@ export class EpochPoints {
       this.#stride *= 2;
       this.#even = this.#even.filter(({ nth }) => nth % this.#stride === 0);
     }
-    const name = JSON.stringify([point.ticker, point.member]);
+    const name = networkOf(point);
     const { best = last } = this.#networks.get(name) ?? {};
     this.#networks.delete(name);
     this.#networks.set(name, { best: lossOf(point) < lossOf(best.point) ? last : best, last });
@@ -152,6 +139,11 @@ export class EpochPoints {
   }
 }
 
+/** Identifies the network of an epoch: each ticker has one, or one for each member of an ensemble. */
+export function networkOf({ ticker, member }: EpochPoint): string {
+  return JSON.stringify([ticker, member]);
+}
+
 /** The largest power of two that divides the place of a point: the first of them, from the largest down, are spread evenly. */
 function strideOf({ nth }: Counted): number {
   return nth === 0 ? Number.POSITIVE_INFINITY : nth & -nth;
@@ -165,9 +157,9 @@ function lossOf({ train_loss, validation_loss }: EpochPoint): number {
 export class Pace {
   readonly #work: () => Promise<void>;
   readonly #milliseconds: number;
-  readonly #stopping = new AbortController();
-  #isPlanned = false;
-  #running: Promise<void> | undefined;
+  #timer: NodeJS.Timeout | undefined;
+  #running = Promise.resolve();
+  #isStopped = false;
 
   constructor(milliseconds: number, work: () => Promise<void>) {
     this.#milliseconds = milliseconds;
@@ -176,25 +168,19 @@ export class Pace {
 
   /** Works after a pause, and after the work in progress. */
   plan(): void {
-    this.#isPlanned = true;
-    this.#running ??= this.#run();
+    if (this.#isStopped) return;
+    this.#timer ??= setTimeout(() => {
+      this.#running = this.#running.then(() => {
+        this.#timer = undefined;
+        return this.#isStopped ? undefined : this.#work();
+      });
+    }, this.#milliseconds).unref();
   }
 
   /** Plans no more work. Settles once none is in progress. */
   async stop(): Promise<void> {
-    this.#stopping.abort();
+    this.#isStopped = true;
+    clearTimeout(this.#timer);
     await this.#running;
-  }
-
-  async #run(): Promise<void> {
-    const options = { signal: this.#stopping.signal, ref: false };
-    while (
-      this.#isPlanned &&
-      (await timers.setTimeout(this.#milliseconds, true, options).catch(() => false))
-    ) {
-      this.#isPlanned = false;
-      await this.#work();
-    }
-    this.#running = undefined;
   }
 }

@@ -9,25 +9,31 @@ import type { Settings } from "../contract/settings.ts";
 export interface JobOrder {
   /** Names the output. */
   readonly id: string;
-  /** Starts at 1. Another attempt follows one that was lost or released. */
+  /** Starts at 1. */
   readonly attempt: number;
   readonly operation: SubmittedOperation;
-  /** Empty if a replay takes it from the recorded output; the same applies to the next two. */
+  /** Empty if a replay takes it from the recorded output, like the next two. */
   readonly featureUrl: string;
   readonly dataExtractorUrl: string;
   /** JSON text that keeps the numbers as the caller wrote them. */
   readonly config: string;
   /** The rest of the payload, with URLs as the job reads them. */
   readonly options?: PayloadOptions | undefined;
-  /** The caller's space of the storage, for output and status; the storage itself by default. */
+  /** The caller's space of the storage, for output and status; by default the storage itself. */
   readonly space?: string | undefined;
   /** The service's own URLs that are in the storage itself and not in the space. */
   readonly shared?: readonly string[] | undefined;
-  /** Cores this job may use at first; for executors on this machine. */
+  /** Cores this job may use at first, on this machine. */
   readonly workers: number;
   /** W3C trace context of the request that submitted the job. */
   readonly traceparent?: string | undefined;
 }
+
+/** What an order says of the blobs and the config of its job. */
+export type JobInputs = Pick<
+  JobOrder,
+  "featureUrl" | "dataExtractorUrl" | "config" | "options" | "space" | "shared"
+>;
 
 export type StopReason = "canceled" | "timed_out" | "draining";
 
@@ -44,32 +50,30 @@ export interface ExecutionListener {
 }
 
 export interface Execution {
-  /** A service uses it to find the execution after a restart. It is stored, so it holds no secret. */
+  /** Finds the execution again after a restart of the service. It is stored, so it holds no secret. */
   readonly handle: string;
   /** Settles once nothing of it runs any more; never rejects. */
   readonly ended: Promise<ExecutionEnd>;
-  /** Changes how many tasks it runs at a time; running tasks continue. Harmless when late. Absent if it has a machine of its own. */
+  /** Changes how many tasks it runs at a time. Absent if it has a machine of its own. */
   setWorkers?(workers: number): void;
   /**
-   * Asks it to stop, and kills it if it does not; `ended` settles afterwards. With `canceled` or `timed_out`, it ends as failed with that
-   * code. With `draining`, it ends as lost, or, if it outlives the service, the executor detaches from it, it continues, and `ended` stays
-   * pending. Repeated and late calls are harmless.
+   * Asks it to stop, and kills it if it does not. With `canceled` or `timed_out`, it ends as failed with that code. With `draining`, it
+   * ends as lost; one that outlives the service continues, and `ended` stays pending. Repeated and late calls are harmless.
    */
   stop(reason: StopReason): void;
 }
 
 /** Runs jobs on this machine or on a platform. Each executor passes the suite in executor-suite.testing.ts. */
 export interface Executor {
-  /** Its name in the settings. */
   readonly name: Settings["executor"];
   /** Whether its executions continue after the service ends. */
   readonly outlivesService: boolean;
   /**
-   * Starts an attempt, or adopts the execution that carries its id and attempt already.
+   * Starts an attempt, or adopts the execution that it already has.
    * @throws MucastError unavailable if it cannot start anything now; the dispatcher tries the attempt again later.
    */
   start(order: JobOrder, listener: ExecutionListener): Promise<Execution>;
-  /** @returns the running or ended execution of a stored handle; undefined if no trace of it is left. */
+  /** @returns the execution of a stored handle; undefined if it is known that none is left. */
   adopt(order: JobOrder, handle: string, listener: ExecutionListener): Promise<Execution | undefined>;
   /** Stops waiting processes and the jobs on this machine; detaches from executions elsewhere. */
   close(): Promise<void>;

@@ -1,11 +1,6 @@
 import { runAuditJob } from "../audit/audit-job.ts";
 import type { SubmittedOperation } from "../contract/config/job-operations.ts";
-import {
-  OPTION_SCHEMAS,
-  OPTION_URL_MEMBERS,
-  type PayloadOptions,
-  requestedWindow,
-} from "../contract/config/payload-schemas.ts";
+import { OPTION_SCHEMAS, type PayloadOptions, requestedWindow } from "../contract/config/payload-schemas.ts";
 import { faultsOf, invalidRequest } from "../contract/errors/faults.ts";
 import type { ResultRecord } from "../contract/output/result-record.ts";
 import { runDlJob, runMlJob } from "../jobs/run-job.ts";
@@ -29,8 +24,7 @@ const RUNS: { readonly [K in SubmittedOperation]: Run<K> } = {
 };
 
 /**
- * Runs an operation and returns its record.
- * `options` is its payload without the three inputs.
+ * Runs an operation and returns its record. @param options its payload without the three inputs.
  * @throws MucastError invalid_request for options that the operation does not have; errors of the run.
  */
 export function runOperation(
@@ -42,16 +36,4 @@ export function runOperation(
   const parsed = schema.safeParse(options);
   if (!parsed.success) throw invalidRequest(faultsOf(parsed.error, schema, "options", options));
   return (RUNS[operation] as Run<SubmittedOperation>)(request, parsed.data as never, context);
-}
-
-/** The URLs that an operation names, without queries. The service has checked them for its caller. */
-export function namedUrls({
-  featureUrl,
-  dataExtractorUrl,
-  options = {},
-}: Pick<JobRequest, "featureUrl" | "dataExtractorUrl"> & {
-  readonly options?: PayloadOptions | undefined;
-}): string[] {
-  const urls = [featureUrl, dataExtractorUrl, ...OPTION_URL_MEMBERS.map((name) => options[name])];
-  return urls.flatMap((url) => (typeof url === "string" ? [url.split("?")[0]!] : []));
 }

@@ -4,13 +4,19 @@ import type { BlobStore } from "../blob/store.ts";
 import { MucastError } from "../contract/errors/errors.ts";
 import { boundedCopy } from "../contract/json/bounded-json.ts";
 import { readWholeJson } from "../contract/json/json-text.ts";
-import type { EpochPoint, EventBatch, Report } from "../contract/output/job-events.ts";
-import { type StatusBlob, statusBlobSchema, statusKey, type Timing } from "../contract/output/job-events.ts";
+import {
+  type EventBatch,
+  type Report,
+  type StatusBlob,
+  statusBlobSchema,
+  statusKey,
+  type Timing,
+} from "../contract/output/job-events.ts";
 import { boundedProblem, type Problem } from "../contract/problems/problem.ts";
 import { SIZES } from "../contract/schema/answer-limits.ts";
 import { openSchema } from "../contract/schema/open-schema.ts";
 import type { OnTiming } from "../jobs/shared/timings.ts";
-import { batchOf, EventGatherer, Pace } from "./event-gatherer.ts";
+import { batchOf, EventGatherer, networkOf, Pace } from "./event-gatherer.ts";
 
 /** Minimum time between two writes. */
 const PAUSE_MILLISECONDS = 3_000;
@@ -122,7 +128,7 @@ export async function readStatus(
 
 /** Finds what is new in an attempt's status blob since it was last read. */
 export class StatusEvents {
-  /** Known warnings and failures: the blob lists the first ones of the attempt. */
+  /** The number of warnings and failures that are known: the blob lists the first ones of the attempt. */
   #known = { warnings: 0, failures: 0 };
   /** The last known other parts, as JSON. */
   readonly #last = new Map<string, string>();
@@ -135,14 +141,14 @@ export class StatusEvents {
   next(status: StatusBlob): EventBatch | undefined {
     const { warnings, failures = [], warning_counts = {}, failure_counts = {} } = status;
     const { epochs, progress, summary } = status;
-    const counts = { warnings: warning_counts, failures: failure_counts };
     const hasCounts = Object.keys({ ...warning_counts, ...failure_counts }).length > 0;
+    const counts = hasCounts ? { warnings: warning_counts, failures: failure_counts } : undefined;
     const known = this.#known;
     this.#known = { warnings: warnings.length, failures: failures.length };
     return batchOf({
       warnings: warnings.slice(known.warnings),
       failures: failures.slice(known.failures),
-      counts: hasCounts ? this.#ifChanged("counts", counts) : undefined,
+      counts: this.#ifChanged("counts", counts),
       epochs: epochs && this.#newEpochs(epochs),
       progress: this.#ifChanged("progress", progress ?? undefined),
       summary: this.#ifChanged("summary", summary),
@@ -158,9 +164,8 @@ export class StatusEvents {
 
   /** The blob holds epochs of the whole attempt, thinned repeatedly. New epochs are those after the last known one of their network. */
   #newEpochs({ points, left_out = 0 }: NonNullable<EventBatch["epochs"]>): EventBatch["epochs"] {
-    const nameOf = ({ ticker, member }: EpochPoint) => JSON.stringify([ticker, member]);
-    const fresh = points.filter((point) => point.epoch > (this.#epochs.get(nameOf(point)) ?? 0));
-    for (const point of fresh) this.#epochs.set(nameOf(point), point.epoch);
+    const fresh = points.filter((point) => point.epoch > (this.#epochs.get(networkOf(point)) ?? 0));
+    for (const point of fresh) this.#epochs.set(networkOf(point), point.epoch);
     if (fresh.length === 0) return undefined;
     const ended = points.length + left_out;
     const more = ended - this.#ended - fresh.length;

@@ -4,6 +4,7 @@
  * `JobKind.plan` turns the tickers' rows into a `FitPlan`, without a look at their features. A preview shows the plan; a job calls its
  * `collect`, which runs the fits and returns the forecasts by ticker.
  */
+import type { CostEstimate, PooledPreview, TickerPreview } from "../contract/api/job-preview.ts";
 import type { Choice } from "../contract/config/choice/candidates.ts";
 import type { PanelSettings, RefitSettings, ShrinkageChoice } from "../contract/config/panel-settings.ts";
 import type { Report, RunSummary } from "../contract/output/job-events.ts";
@@ -18,25 +19,21 @@ import type { PanelRows, TickerPanel } from "../panel/ticker-panel.ts";
 import type { ChoiceResult } from "./shared/choice/choice-result.ts";
 import type { CandidateFits } from "./shared/choice/combine-candidates.ts";
 import type { JobContext } from "./shared/job.ts";
-import type { PooledFit } from "./shared/job-document.ts";
-import type { PooledPreview, TickerPreview } from "./shared/job-preview.ts";
-import type { Listed } from "./shared/listed-warnings.ts";
-import type { HeldOutPart, ModelledTicker } from "./shared/modelled-ticker.ts";
+import type { Listed } from "./shared/job-warnings.ts";
+import type { Importance, ModelledTicker } from "./shared/modelled-ticker.ts";
 import type { OrderedJson } from "./shared/ordered-json.ts";
 import type { FitPanel } from "./shared/panels.ts";
 import type { FitTimings } from "./shared/timings.ts";
 
-/** The settings that both jobs have. */
 export interface CommonSettings extends PanelSettings, RefitSettings {
   readonly intervals?: IntervalChoice;
   readonly shrinkage: ShrinkageChoice;
 }
 
-/** What tells one job from the other. `T` is a ticker with its forecasts. */
-export interface JobKind<
-  S extends CommonSettings & { readonly choice?: Choice<S> },
-  T extends ModelledTicker,
-> {
+/** The settings of a job, which may have candidates. */
+export type JobSettings<S> = CommonSettings & { readonly choice?: Choice<S> };
+
+export interface JobKind<S extends JobSettings<S>> {
   readonly environment: JobEnvironment;
   /** @throws MucastError invalid_request, unknown_model, invalid_model_params, device_unavailable or too_large. */
   parse(config: string): { readonly settings: S; readonly warnings: readonly Warning[] };
@@ -53,30 +50,19 @@ export interface JobKind<
    * Plans the fits of all blocks. A ticker with `joins` takes part from the block of that date on.
    * @param panels in any order. @throws MucastError if nothing can be fitted.
    */
-  plan(panels: readonly FitPanel[], settings: S, blocks: readonly RefitBlock[]): FitPlan<T>;
-  /** Fits each ticker as soon as it is read; undefined if a fit needs the rows of several tickers. */
-  fitWhileReading?(settings: S): ((read: ReadWhile, run: FitRun) => Promise<FitOutcome<T>>) | undefined;
-  /** One pool per candidate, if candidates can share fits. */
-  poolsOf?(pool: TaskPool, candidates: readonly S[]): readonly TaskPool[];
+  plan(panels: readonly FitPanel[], settings: S, blocks: readonly RefitBlock[]): FitPlan;
   /** The settings that a candidate of `choice` is fitted with, if they differ from its own: with folds that only serve the choice. */
   tested?(settings: S, choice: Choice<S>): S;
-  /** The rows that test the candidates of `choice`. */
-  testedParts(ticker: T): readonly HeldOutPart[];
-  choose(fits: CandidateFits<S, T>, first: FirstOutcome, choice: Choice<S>): FitOutcome<T>;
+  choose(fits: CandidateFits<S>, first: FirstOutcome, choice: Choice<S>): FitOutcome;
   /** The rows before the score rows by which the forecasts are judged. */
-  judged(tickers: readonly T[]): Exclude<JudgedRows, "score">;
+  judged(tickers: readonly ModelledTicker[]): Exclude<JudgedRows, "score">;
   recorded(settings: S): OrderedJson;
   seed(settings: S): OrderedJson;
   model(settings: S): { readonly name: string; readonly params: unknown };
-  /** How the models relate to tickers. */
   fit(settings: S): RunSummary["fit"];
 }
 
-/** Starts the reading. @param signal aborts it, so that a stalled blob does not delay an error of the engine. */
-type ReadWhile = (signal: AbortSignal) => AsyncIterable<TickerPanel | Failure>;
-
-/** What is fitted on the rows of the tickers, for one config or candidate. */
-export interface FitPlan<T extends ModelledTicker = ModelledTicker> {
+export interface FitPlan {
   /** The tickers that take part and have something to forecast. */
   readonly tickers: readonly PlannedTicker[];
   readonly failures: readonly Failure[];
@@ -84,8 +70,7 @@ export interface FitPlan<T extends ModelledTicker = ModelledTicker> {
   readonly fits: number;
   /** Units of progress: fits, or epochs. */
   readonly steps: number;
-  readonly estimate: Estimate;
-  /** For one regressor of all tickers. */
+  readonly estimate: CostEstimate;
   readonly pooled?: PooledPreview;
   /** For networks: estimated bytes of the data that the largest one reads. */
   readonly fitBytes?: number;
@@ -93,51 +78,47 @@ export interface FitPlan<T extends ModelledTicker = ModelledTicker> {
   readonly listed?: readonly Listed[];
   /** Called for every candidate before the first is fitted. @throws MucastError out_of_memory if a fit cannot run. */
   requireRoom?(run: FitRun): void;
-  /** Runs the fits. @throws MucastError of a fit that all tickers depend on; errors of the engine that are not about one fit. */
-  collect(run: FitRun): Promise<FitOutcome<T>>;
+  /**
+   * Runs the fits. The failures that it returns are further ones.
+   * @throws MucastError of a fit that all tickers depend on; errors of the engine that are not about one fit.
+   */
+  collect(run: FitRun): Promise<FitOutcome>;
 }
 
 export interface PlannedTicker {
   readonly panel: PanelRows;
   readonly counts: Pick<TickerPreview, "folds" | "windows">;
   readonly warnings: readonly Warning[];
-  /** The warnings of the job that list it. */
   readonly listed: readonly Listed[];
 }
 
-/** What `collect` needs of its job. */
 export interface FitRun {
   readonly pool: TaskPool;
-  /** The result of `JobKind.start`, for which every fit waits. */
-  readonly device: Promise<string>;
+  readonly device: string;
   /** A folder for the files of this candidate. */
   readonly workFolder: string;
   readonly signal: AbortSignal;
   readonly report: Report;
   readonly timings: FitTimings;
-  /** The approximate number of tickers, which decides how finely fits are divided into tasks. */
-  readonly expectedTickers: number;
   /** Memory limit of the job's processes in bytes; undefined on a cluster, whose nodes have their own. */
   readonly memoryLimit: number | undefined;
   /** Whether no later candidate reads the files of the panels, so that they can be removed once they are read. */
   readonly isLast: boolean;
 }
 
-/** The part of the engine that fits need. */
 export type TaskPool = Pick<EnginePool, "run" | "capacity" | "heldBytes">;
 
-/** What the fits of a plan found. */
-export interface FitOutcome<T extends ModelledTicker = ModelledTicker> {
+export interface FitOutcome {
   /** Ascending by code point. */
-  readonly tickers: readonly T[];
+  readonly tickers: readonly ModelledTicker[];
   readonly failures: readonly Failure[];
   /** Of the fits of all tickers. */
   readonly warnings: readonly Warning[];
   readonly listed: readonly Listed[];
   /** For a regressor or network of all tickers, by block: the number of rows that it learned from. */
   readonly blockRows?: readonly number[];
-  /** For one regressor of all tickers. */
-  readonly pooled?: PooledFit;
+  readonly pooled?: OrderedJson;
+  readonly lastImportances?: readonly Importance[];
   /** How the first network of each name was trained, and the networks of each block. */
   readonly training?: OrderedJson;
   readonly blockTraining?: OrderedJson;
@@ -147,11 +128,3 @@ export interface FitOutcome<T extends ModelledTicker = ModelledTicker> {
 
 /** The outcome of the first candidate, whose facts are the job's, without its tickers. */
 export type FirstOutcome = Omit<FitOutcome, "tickers">;
-
-/** Rough, from measured constants: rows times columns of every fit. */
-export interface Estimate {
-  /** Processor time of all fits, without reading. */
-  readonly seconds: number;
-  /** Bytes of the largest matrix that a fit reads. */
-  readonly matrix_bytes: number;
-}

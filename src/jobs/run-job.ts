@@ -2,25 +2,21 @@ import type { Operation } from "../contract/config/job-operations.ts";
 import type { ResultRecord } from "../contract/output/result-record.ts";
 import { NETWORKS } from "./dl/networks.ts";
 import { REGRESSORS } from "./ml/regressors.ts";
-import type { JobKind } from "./plan.ts";
+import type { JobKind, JobSettings } from "./plan.ts";
 import { evaluateForecasts } from "./shared/evaluate-forecasts.ts";
-import { type JobContext, type JobRequest, withEngine, withMemoryGuard } from "./shared/job.ts";
+import { type JobContext, type JobRequest, withMemoryGuard } from "./shared/job.ts";
 import { jobDocument } from "./shared/job-document.ts";
-import { openResult, reportFindings } from "./shared/job-output.ts";
-import type { ModelledTicker } from "./shared/modelled-ticker.ts";
+import { openResult, reportFindings, runSummary } from "./shared/job-output.ts";
+import { tickerWarnings, wildForecasts } from "./shared/job-warnings.ts";
 import { joinedPieces, orderedPieces } from "./shared/ordered-json.ts";
-import { engineFacts, NO_ENGINE, provenance } from "./shared/provenance.ts";
-import { type Chosen, readAndFit, readOnly } from "./shared/read-and-fit.ts";
-import { runSummary } from "./shared/run-summary.ts";
-import { tickerWarnings, wildForecasts } from "./shared/ticker-warnings.ts";
+import { provenance } from "./shared/provenance.ts";
+import { readAndFit } from "./shared/read-and-fit.ts";
 import { timed } from "./shared/timings.ts";
 
-/** What runs each of the two jobs. */
 export type Jobs = Readonly<
   Record<Operation, (request: JobRequest, context: JobContext) => Promise<ResultRecord>>
 >;
 
-/** One regressor per ticker, or one for all. @throws like runJob. */
 export function runMlJob(request: JobRequest, context: JobContext): Promise<ResultRecord> {
   return withMemoryGuard(context, (guarded) => runJob("run_ml_job", REGRESSORS, request, guarded));
 }
@@ -37,9 +33,9 @@ export const JOBS: Jobs = { run_ml_job: runMlJob, run_dl_job: runDlJob };
  * reads the blobs, and is closed once every model is fitted.
  * @throws MucastError of every code in docs/errors.md with an exit code; the job then leaves no output.
  */
-async function runJob<S extends Chosen<S>, T extends ModelledTicker>(
+async function runJob<S extends JobSettings<S>>(
   operation: Operation,
-  kind: JobKind<S, T>,
+  kind: JobKind<S>,
   request: JobRequest,
   context: JobContext,
 ): Promise<ResultRecord> {
@@ -47,17 +43,8 @@ async function runJob<S extends Chosen<S>, T extends ModelledTicker>(
   for (const warning of warnings) context.report({ kind: "warning", warning });
   const output = await openResult(operation, operation, request, context);
 
-  const libraries = kind.libraries(settings);
-  const { environment } = kind;
-  const { fitted, engine } =
-    libraries === undefined
-      ? { fitted: await readOnly(request, context, settings), engine: NO_ENGINE }
-      : await withEngine({ environment, libraries }, context, async (opened) => {
-          const fitted = await readAndFit(kind, request, context, settings, opened);
-          return { fitted, engine: await engineFacts(opened.pool, environment) };
-        });
-  const { inputs, fits, rows, blocks, exposures, device } = fitted;
-
+  const fitted = await readAndFit(kind, request, context, settings);
+  const { inputs, fits, rows, blocks, exposures, device, engine } = fitted;
   const evaluation = await timed(context, "evaluate", () =>
     evaluateForecasts(fits.tickers, rows, settings, inputs.asOf, blocks, exposures),
   );

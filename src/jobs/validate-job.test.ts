@@ -3,7 +3,7 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, test } from "node:test";
-import type { JobPreview } from "./shared/job-preview.ts";
+import type { ValidatedJob } from "./shared/job-preview.ts";
 import { validateJob } from "./validate-job.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "mucast-validate-"));
@@ -23,7 +23,7 @@ interface Blobs {
   readonly features: { dates: string[]; features: Record<string, Record<string, (number | null)[]>> };
 }
 
-function validate(change: (blobs: Blobs) => void = () => undefined, config = CONFIG): Promise<JobPreview> {
+function validate(change: (blobs: Blobs) => void = () => undefined, config = CONFIG): Promise<ValidatedJob> {
   const blobs: Blobs = {
     prices: JSON.parse(readFileSync(join(TINY, "data_extractor_tiny.json"), "utf8")),
     features: JSON.parse(readFileSync(join(TINY, "feature_engine_tiny.json"), "utf8")),
@@ -43,7 +43,7 @@ function validate(change: (blobs: Blobs) => void = () => undefined, config = CON
   );
 }
 
-function codes({ warnings }: JobPreview): string[] {
+function codes({ warnings }: ValidatedJob): string[] {
   return warnings.map(({ code, ticker }) => `${code} ${ticker ?? ""}`.trim());
 }
 
@@ -127,14 +127,6 @@ test("a ticker whose mu would be older than the forecasts has a warning", async 
   );
 });
 
-test("a config that is switched off has no warning about old forecasts", async () => {
-  const drop = keepPrices("BETA", (row) => row < 58);
-  const told = await validate(drop, networks("mlp", { data_processing: { lookback: 5 } }));
-  assert.ok(codes(told).includes("older_forecast"));
-  const off = await validate(drop, networks("mlp", { status: false, data_processing: { lookback: 5 } }));
-  assert.ok(!codes(off).includes("older_forecast"));
-});
-
 /** Gives every ticker the features that `more` makes from its first one. */
 const addFeatures =
   (more: (values: readonly (number | null)[]) => Readonly<Record<string, (number | null)[]>>) =>
@@ -200,16 +192,6 @@ test("counts the networks of all candidates of a choice", async () => {
   const { choice, error } = await validate(undefined, config);
   assert.equal(error, undefined);
   assert.deepEqual(choice, { candidates: 3, fits: 3 + 1 + 3 });
-});
-
-test("windows too long for the history give the error of the job", async () => {
-  const { error, failures } = await validate(
-    undefined,
-    networks("lstm", { data_processing: { lookback: 11 } }),
-  );
-  assert.equal(error?.code, "insufficient_history");
-  assert.deepEqual(error.data.failures, failures);
-  assert.match(failures[0]!.message, /ALFA has 29 training windows/);
 });
 
 test("previews a joint network over the dates of all tickers, with what a ticker lacks", async () => {

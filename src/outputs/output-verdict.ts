@@ -1,7 +1,7 @@
 import type { Intervals } from "../contract/config/panel-settings.ts";
 import type { Verdict } from "../contract/output/verdict.ts";
 import { type ForecastRows, labelled } from "../evaluate/forecast-rows.ts";
-import { coverageByDate } from "../evaluate/verdict/findings.ts";
+import { coverageByDate } from "../evaluate/intervals/coverage.ts";
 import { headlined, type JudgedSet, verdictOf } from "../evaluate/verdict/verdict.ts";
 import type { OutputSummary } from "./output-summary.ts";
 import type { ScoredRows } from "./scored-rows.ts";

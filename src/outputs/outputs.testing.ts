@@ -1,18 +1,16 @@
 import { seededRandom } from "../../test/twins/random.ts";
 import { parseDlSettings } from "../contract/config/dl-settings.ts";
 import { type MlCandidates, type MlSettings, parseMlSettings } from "../contract/config/ml-settings.ts";
-import { type Day, parseDay } from "../contract/market/dates.ts";
+import { type Day, formatDay, parseDay } from "../contract/market/dates.ts";
 import { compareCodePoints } from "../contract/market/ticker-series.ts";
 import type { OutputBlob } from "../contract/output/output-blob.ts";
 import type { Warning } from "../contract/problems/warnings.ts";
 import { outOfFoldMeans, trainingMeans } from "../evaluate/baselines.ts";
-import { deviation, mean } from "../evaluate/statistics.ts";
-import { combineRegressors } from "../jobs/ml/candidates/combine-regressors.ts";
-import type { FittedTicker } from "../jobs/ml/fitted-ticker.ts";
-import { CandidateFits } from "../jobs/shared/choice/combine-candidates.ts";
+import { deviation, mean, rootMeanSquare } from "../evaluate/statistics.ts";
+import { CandidateFits, combineRegressors } from "../jobs/shared/choice/combine-candidates.ts";
 import { evaluateForecasts } from "../jobs/shared/evaluate-forecasts.ts";
 import { jobDocument, plain } from "../jobs/shared/job-document.ts";
-import type { ModelledTicker } from "../jobs/shared/modelled-ticker.ts";
+import { judgedBy, type ModelledTicker } from "../jobs/shared/modelled-ticker.ts";
 import { orderedPieces } from "../jobs/shared/ordered-json.ts";
 import { NO_ENGINE, provenance } from "../jobs/shared/provenance.ts";
 import { recordedDl, recordedMl } from "../jobs/shared/recorded-settings.ts";
@@ -104,7 +102,7 @@ function fittedTickers(market: Market, choice: MlCandidates | undefined, folds: 
   const fits = choice.candidates.map((_, c) =>
     fittedBy({ ...market, skill: skills[c] ?? skill, seed: seed + c }),
   );
-  const all = new CandidateFits<MlSettings, FittedTicker>(({ heldOut }) => [heldOut]);
+  const all = new CandidateFits<MlSettings>();
   for (const [c, candidate] of choice.candidates.entries())
     all.add(candidate, fits[c]!, { failures: [], warnings: [] });
   return combineRegressors(all, { failures: [], listed: [], warnings: [] }, choice);
@@ -116,7 +114,7 @@ export function dlText(market: Market = {}, epochs = 12): string {
   const text = JSON.stringify({ "NN params": { "Dot prediction": { "current option": "lstm", ...config } } });
   const { settings, warnings } = parseDlSettings(text);
   const { rows, fit } = marketRows(market);
-  const isOn = settings.enabled;
+  const isOn = settings.status;
   const isAlone = settings.ensemble === 1;
   const trained = isOn
     ? rows.map((row, i) => ({
@@ -230,7 +228,7 @@ function tickerFacts({ ticker, days }: TickerRows, fit: number) {
   };
 }
 
-function fittedTicker(row: TickerRows, fit: number, folds: number): FittedTicker {
+function fittedTicker(row: TickerRows, fit: number, folds: number): ModelledTicker {
   const starts = Array.from({ length: folds }, (_, k) => fit - (folds - k) * FOLD_ROWS);
   const ranges = starts.map((start) => ({
     trainStart: 0,
@@ -256,7 +254,7 @@ function fittedTicker(row: TickerRows, fit: number, folds: number): FittedTicker
     fitDays: row.days.subarray(0, fit),
     fitLabels: labels,
     heldOut,
-    residuals: heldOut,
+    ...{ residuals: heldOut, tested: [heldOut], unit: rootMeanSquare(labels.subarray(0, starts[0])) ** 2 },
     score: scoreOf(row, fit),
     models: [modelOf(row, fit)],
     importances: [
@@ -285,18 +283,21 @@ function trainedTicker(row: TickerRows, fit: number, hasIntervals: boolean): Mod
     spans: [],
   });
   const residuals = part(calibrate, fit);
-  const span = (from: number, to: number) => ({ start: row.days[from]!, end: row.days[to - 1]! });
+  const span = (from: number, to: number) => ({
+    start: formatDay(row.days[from]!),
+    end: formatDay(row.days[to - 1]!),
+  });
   return {
     ...tickerFacts(row, fit),
     fitLabels: row.labels.subarray(0, fit),
-    heldOut: hasIntervals ? residuals : part(validate, calibrate),
-    residuals,
+    ...judgedBy(part(validate, calibrate), residuals),
+    unit: 0,
     score: scoreOf(row, fit),
     models: [modelOf(row, fit)],
     splits: {
       train: span(0, validate),
       validate: span(validate, calibrate),
-      calibrate: hasIntervals ? span(calibrate, fit) : undefined,
+      calibrate: hasIntervals ? span(calibrate, fit) : null,
     },
   };
 }

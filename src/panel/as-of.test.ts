@@ -62,13 +62,6 @@ test("without any mu, the error names the blob that ends early", () => {
   const both = noForecast([panel(150, 150, 180), panel(150, 180, 160)], 180);
   assert.deepEqual(both.data.ends_early, ["feature_url", "data_extractor_url"]);
 
-  const mixed = ["b", "10", "A", "9"].map((ticker) => ({ ...panel(150, 180, 160), ticker }));
-  assert.deepEqual(
-    noForecast(mixed, 180).data.failures?.map(({ ticker }) => ticker),
-    ["10", "9", "A", "b"],
-    "tickers ascend whatever the order of the blob",
-  );
-
   const neither = noForecast([panel(150, 180, 180)], 180);
   assert.deepEqual(neither.data.ends_early, []);
   assert.match(neither.message, /no ticker has a complete feature row on its last price date/);

@@ -13,17 +13,19 @@ import { OTHER_WINDOW, type ResolvedWindow } from "./window.ts";
  * @throws MucastError `insufficient_history` if no ticker has a price in the window.
  */
 export function asOf(prices: Iterable<TickerPrices>, window: ResolvedWindow): Day {
-  let last: Day | undefined;
-  for (const ticker of prices) {
-    const day = lastPriceDay(ticker, window);
-    if (day !== undefined && (last === undefined || day > last)) last = day;
-  }
+  const last = latest(Iterator.from(prices).map((ticker) => lastPriceDay(ticker, window)));
   if (last !== undefined) return last;
   throw new MucastError(
     "insufficient_history",
     `No ticker has a price between ${formatDay(window.start)} and ${formatDay(window.end)}`,
     { advice: OTHER_WINDOW },
   );
+}
+
+function latest(days: Iterable<Day | undefined>): Day | undefined {
+  let last: Day | undefined;
+  for (const day of days) if (day !== undefined && (last === undefined || day > last)) last = day;
+  return last;
 }
 
 /** The members of a panel that decide whether its ticker has a `mu`. */
@@ -37,57 +39,45 @@ export function datesOf({ ticker, days, lastPriceDay, lastFeatureDay, lastRowDay
   return { ticker, days, lastPriceDay, lastFeatureDay, ...(lastRowDay === undefined ? {} : { lastRowDay }) };
 }
 
-/** The row whose prediction is a ticker's `mu`, or the `stale_ticker` warning with the reason why there is none. */
-type MuRow =
-  | { readonly row: number; readonly warning?: undefined }
-  | { readonly row?: undefined; readonly warning: Warning };
-
 /**
- * `mu` is a forecast of a return that is not known yet: the row must be the ticker's last price date, at most MAX_GAP_DAYS calendar days
- * before `asOf`. Such a row has no label, so it is always a score row.
+ * The row whose prediction is a ticker's `mu`, a forecast of a return that is not known yet: the ticker's last price date, at most
+ * MAX_GAP_DAYS calendar days before `asOf`. Such a row has no label, so it is always a score row.
+ * @returns the row, or the `stale_ticker` warning with the reason why there is none.
  */
-export function muRow(panel: PanelDates, asOf: Day): MuRow {
-  const causes = staleCauses(panel, asOf);
-  if (causes.length === 0) return { row: panel.days.length - 1 };
-  return {
-    warning: {
-      code: "stale_ticker",
-      ticker: panel.ticker,
-      message: `${panel.ticker} has no mu at ${formatDay(asOf)}: its last row is ${formatDay(panel.days.at(-1)!)}; ${causes.join("; ")}.`,
-    },
-  };
+export function muRow(
+  panel: PanelDates,
+  asOf: Day,
+):
+  | { readonly row: number; readonly warning?: undefined }
+  | { readonly row?: undefined; readonly warning: Warning } {
+  const { ticker, days } = panel;
+  const { causes } = stalenessOf(panel, asOf);
+  if (causes.length === 0) return { row: days.length - 1 };
+  const message = `${ticker} has no mu at ${formatDay(asOf)}: its last row is ${formatDay(days.at(-1)!)}; ${causes.join("; ")}.`;
+  return { warning: { code: "stale_ticker", ticker, message } };
 }
 
-function staleCauses(panel: PanelDates, asOf: Day): string[] {
+/** Why a ticker has no `mu`; no causes if it has one. */
+function stalenessOf({ days, lastPriceDay, lastFeatureDay, lastRowDay }: PanelDates, asOf: Day) {
+  const lastPrice = formatDay(lastPriceDay);
+  const pricesEnd = asOf - lastPriceDay > MAX_GAP_DAYS;
+  const featuresEnd = lastFeatureDay === undefined || lastFeatureDay < lastPriceDay;
+  const isBehind = days.at(-1) !== lastPriceDay;
+  // The row of the last price date is complete, and is missing only because there are too few tickers to compare it with.
+  const lacksZScore = isBehind && lastRowDay === lastPriceDay;
   const causes: string[] = [];
-  if (pricesEndEarly(panel, asOf)) {
-    causes.push(`its prices end on ${formatDay(panel.lastPriceDay)}, more than ${MAX_GAP_DAYS} days before`);
-  }
-  if (featuresEndEarly(panel)) {
-    const end =
-      panel.lastFeatureDay === undefined ? "are absent" : `end on ${formatDay(panel.lastFeatureDay)}`;
-    causes.push(`its features ${end}, before its last price date ${formatDay(panel.lastPriceDay)}`);
-  } else if (lacksZScore(panel)) {
+  if (pricesEnd) causes.push(`its prices end on ${lastPrice}, more than ${MAX_GAP_DAYS} days before`);
+  if (featuresEnd) {
+    const end = lastFeatureDay === undefined ? "are absent" : `end on ${formatDay(lastFeatureDay)}`;
+    causes.push(`its features ${end}, before its last price date ${lastPrice}`);
+  } else if (lacksZScore) {
     causes.push(
-      `on its last price date ${formatDay(panel.lastPriceDay)} fewer than ${MIN_DATE_TICKERS} tickers have its features, so cross_section leaves out its row`,
+      `on its last price date ${lastPrice} fewer than ${MIN_DATE_TICKERS} tickers have its features, so cross_section leaves out its row`,
     );
-  } else if (panel.days.at(-1)! !== panel.lastPriceDay) {
-    causes.push(`it has no complete feature row on its last price date ${formatDay(panel.lastPriceDay)}`);
+  } else if (isBehind) {
+    causes.push(`it has no complete feature row on its last price date ${lastPrice}`);
   }
-  return causes;
-}
-
-function pricesEndEarly(panel: PanelDates, asOf: Day): boolean {
-  return asOf - panel.lastPriceDay > MAX_GAP_DAYS;
-}
-
-/** Whether the row of the last price date is complete, and is missing only because there are too few tickers to compare it with. */
-function lacksZScore({ days, lastPriceDay, lastRowDay }: PanelDates): boolean {
-  return days.at(-1) !== lastPriceDay && lastRowDay === lastPriceDay;
-}
-
-function featuresEndEarly(panel: PanelDates): boolean {
-  return panel.lastFeatureDay === undefined || panel.lastFeatureDay < panel.lastPriceDay;
+  return { pricesEnd, featuresEnd, lacksZScore, causes };
 }
 
 /**
@@ -95,44 +85,40 @@ function featuresEndEarly(panel: PanelDates): boolean {
  * @param panels the tickers that could be fitted, at least one, in any order.
  */
 export function noForecast(panels: readonly PanelDates[], asOf: Day): MucastError {
-  const byFeatures = panels.filter(featuresEndEarly).length;
-  const byPrices = panels.filter((panel) => pricesEndEarly(panel, asOf)).length;
-  const blobs = [
-    ...(byFeatures > 0
-      ? [{ blob: "feature_url", text: `the feature blob ends early for ${byFeatures}` }]
-      : []),
-    ...(byPrices > 0
-      ? [{ blob: "data_extractor_url", text: `the data-extraction blob ends early for ${byPrices}` }]
-      : []),
-  ];
+  const ascending = panels.toSorted((a, b) => compareCodePoints(a.ticker, b.ticker));
+  const stale = ascending.map(({ ticker }, i) => ({ ticker, ...stalenessOf(ascending[i]!, asOf) }));
+  const early = [
+    ["feature_url", "the feature blob", stale.filter(({ featuresEnd }) => featuresEnd).length] as const,
+    [
+      "data_extractor_url",
+      "the data-extraction blob",
+      stale.filter(({ pricesEnd }) => pricesEnd).length,
+    ] as const,
+  ].filter(([, , count]) => count > 0);
+  const tooFew = stale.some(({ lacksZScore }) => lacksZScore)
+    ? `, or fewer than ${MIN_DATE_TICKERS} tickers do, which cross_section needs`
+    : "";
   const cause =
-    blobs.length > 0
-      ? `${blobs.map((entry) => entry.text).join(", ")} of ${counted(panels.length, "ticker")}`
-      : `neither blob ends early, but no ticker has a complete feature row on its last price date${panels.some(lacksZScore) ? `, or fewer than ${MIN_DATE_TICKERS} tickers do, which cross_section needs` : ""}`;
+    early.length > 0
+      ? `${early.map(([, blob, count]) => `${blob} ends early for ${count}`).join(", ")} of ${counted(panels.length, "ticker")}`
+      : `neither blob ends early, but no ticker has a complete feature row on its last price date${tooFew}`;
   const lastFeature = latest(panels.map((panel) => panel.lastFeatureDay));
-  const lastPrice = latest(panels.map((panel) => panel.lastPriceDay));
+  const lastPrice = formatDay(latest(panels.map((panel) => panel.lastPriceDay))!);
+  const lastFeatureDate = lastFeature === undefined ? null : formatDay(lastFeature);
   return new MucastError(
     "no_forecast",
-    `No ticker has a mu at ${formatDay(asOf)}: ${cause}. The features end on ${lastFeature ?? "no date"}, ` +
+    `No ticker has a mu at ${formatDay(asOf)}: ${cause}. The features end on ${lastFeatureDate ?? "no date"}, ` +
       `the prices of the same tickers on ${lastPrice}`,
     {
-      advice: blobs.length > 0 ? undefined : "Give the last price date values of all features.",
+      advice: early.length > 0 ? undefined : "Give the last price date values of all features.",
       as_of: formatDay(asOf),
-      ends_early: blobs.map((entry) => entry.blob),
-      last_feature_date: lastFeature ?? null,
-      last_price_date: lastPrice ?? null,
-      failures: panels
-        .toSorted((a, b) => compareCodePoints(a.ticker, b.ticker))
-        .map((panel) => ({
-          ticker: panel.ticker,
-          code: "stale_ticker",
-          message: staleCauses(panel, asOf).join("; "),
-        })),
+      ends_early: early.map(([url]) => url),
+      last_feature_date: lastFeatureDate,
+      last_price_date: lastPrice,
+      failures: stale.map(({ ticker, causes }) => ({
+        ...{ ticker, code: "stale_ticker" },
+        message: causes.join("; "),
+      })),
     },
   );
-}
-
-function latest(days: readonly (Day | undefined)[]): string | undefined {
-  const known = days.filter((day) => day !== undefined);
-  return known.length === 0 ? undefined : formatDay(known.reduce((a, b) => Math.max(a, b)));
 }

@@ -1,8 +1,9 @@
 import { compareCodePoints } from "../contract/market/ticker-series.ts";
 import type { Warning } from "../contract/problems/warnings.ts";
 import { listNames } from "./rows.ts";
+import type { PanelRows } from "./ticker-panel.ts";
 
-/** The features of several tickers as one list, and the indices of each ticker's own features in it. */
+/** The features of several tickers as one list, and the indices of each ticker's features in it. */
 export interface FeatureUnion {
   /** In the order of first appearance, tickers ascending by code point. */
   readonly names: readonly string[];
@@ -12,47 +13,27 @@ export interface FeatureUnion {
   readonly warnings: readonly Warning[];
 }
 
-interface Featured {
-  readonly ticker: string;
-  readonly columns: readonly string[];
-  /** For a late ticker, which adds no features. */
-  readonly joins?: number;
-}
-
 /**
- * Unites the features of all tickers, for a joint network or a pooled fit.
+ * Unites the features of all tickers, for a joint network or a pooled fit. Late tickers add none.
  * @param filled the replacement of a missing feature, for the warnings.
  */
 export function uniteFeatures(
-  tickers: readonly Featured[],
+  tickers: readonly Pick<PanelRows, "ticker" | "columns" | "joins">[],
   filled = "they are 0 after scaling",
 ): FeatureUnion {
   const ascending = tickers.toSorted((a, b) => compareCodePoints(a.ticker, b.ticker));
-  const indices = new Map<string, number>();
-  for (const { columns, joins } of ascending) {
-    if (joins !== undefined) continue;
-    for (const name of columns) if (!indices.has(name)) indices.set(name, indices.size);
-  }
-  const names = [...indices.keys()];
+  const early = ascending.filter(({ joins }) => joins === undefined);
+  const names = [...new Set(early.flatMap(({ columns }) => columns))];
+  const indices = new Map(names.map((name, index) => [name, index]));
   return {
     names,
     columns: tickers.map(({ columns }) => columns.map((name) => indices.get(name) ?? -1)),
-    warnings: ascending.flatMap((ticker) => absentWarning(ticker, names, filled) ?? []),
-  };
-}
-
-function absentWarning(
-  { ticker, columns }: Featured,
-  names: readonly string[],
-  filled: string,
-): Warning | undefined {
-  const own = new Set(columns);
-  const absent = names.filter((name) => !own.has(name));
-  if (absent.length === 0) return undefined;
-  return {
-    code: "feature_absent",
-    ticker,
-    count: absent.length,
-    message: `${ticker} lacks features that other tickers have (${filled}): ${listNames(absent)}.`,
+    warnings: ascending.flatMap(({ ticker, columns }): Warning[] => {
+      const present = new Set(columns);
+      const absent = names.filter((name) => !present.has(name));
+      if (absent.length === 0) return [];
+      const message = `${ticker} lacks features that other tickers have (${filled}): ${listNames(absent)}.`;
+      return [{ code: "feature_absent", ticker, count: absent.length, message }];
+    }),
   };
 }

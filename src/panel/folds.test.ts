@@ -4,11 +4,11 @@ import fc from "fast-check";
 import { fewerFolds, hasFewRows, walkForwardFolds } from "./folds.ts";
 
 /** Folds over n rows on successive days. */
-function foldsOver(n: number, cvTestSize: number, nSplits: number, delay = 0) {
+function foldsOver(n: number, cv_test_size: number, n_splits: number, delay = 0) {
   const days = Int32Array.from({ length: n }, (_, i) => i);
   return walkForwardFolds(
     { days, labelDays: days.map((day) => day + 1 + delay) },
-    { cvTestSize, nSplits, delay },
+    { cv_test_size: cv_test_size, n_splits: n_splits, delay },
   );
 }
 
@@ -36,34 +36,6 @@ test("with enough rows, the folds equal those of scikit-learn's TimeSeriesSplit"
   fc.assert(property, { seed: 1 });
 });
 
-test("there are as many folds as leave the first one thirty training rows", () => {
-  const property = fc.property(
-    fc.integer({ min: 0, max: 400 }),
-    fc.integer({ min: 1, max: 60 }),
-    fc.integer({ min: 1, max: 30 }),
-    (n, s, splits) => {
-      const folds = foldsOver(n, s, splits);
-      let possible = 0;
-      while (possible < splits && n - (possible + 1) * s >= 30) possible++;
-      assert.equal(folds.length, possible);
-      if (folds.length === 0) return;
-      assert.ok(folds[0]!.trainEnd >= 30);
-      assert.equal(folds.at(-1)!.testEnd, n);
-      for (const [j, fold] of folds.entries()) {
-        assert.equal(fold.trainEnd, fold.testStart);
-        assert.equal(fold.testEnd - fold.testStart, s);
-        if (j > 0) assert.equal(fold.testStart, folds[j - 1]!.testEnd);
-      }
-    },
-  );
-  fc.assert(property, { seed: 2, numRuns: 500 });
-});
-
-test("forty-four rows make no fold of fifteen, and forty-five make one", () => {
-  assert.deepEqual(foldsOver(44, 15, 15), []);
-  assert.deepEqual(foldsOver(45, 15, 15), [{ trainStart: 0, trainEnd: 30, testStart: 30, testEnd: 45 }]);
-});
-
 test("with a delay, a fold trains on thirty rows or more before its test, and on all whose label is known when it begins", () => {
   assert.deepEqual(foldsOver(46, 15, 15, 2), []);
   const [first] = foldsOver(47, 15, 15, 2);
@@ -77,17 +49,20 @@ test("with a delay, a fold trains on thirty rows or more before its test, and on
     fc.integer({ min: 1, max: 12 }),
     fc.integer({ min: 0, max: 5 }),
     fc.constantFrom(undefined, 30, 40),
-    (hasRow, cvTestSize, delay, window) => {
+    (hasRow, cv_test_size, delay, window) => {
       const rows = [...hasRow.keys()].filter((day) => hasRow[day] && day + 1 + delay < hasRow.length);
       const labelDays = Int32Array.from(rows, (day) => day + 1 + delay);
       const folds = walkForwardFolds(
         { days: Int32Array.from(rows), labelDays },
-        { cvTestSize, nSplits: 4, delay, window },
+        { cv_test_size: cv_test_size, n_splits: 4, delay, window },
       );
       const n = rows.length;
-      assert.equal(folds.length, Math.max(0, Math.min(4, Math.floor((n - 30 - delay) / cvTestSize))));
+      assert.equal(folds.length, Math.max(0, Math.min(4, Math.floor((n - 30 - delay) / cv_test_size))));
       for (const [j, { trainStart, trainEnd, testStart, testEnd }] of folds.entries()) {
-        assert.deepEqual([testStart, testEnd], [n - (folds.length - j) * cvTestSize, testStart + cvTestSize]);
+        assert.deepEqual(
+          [testStart, testEnd],
+          [n - (folds.length - j) * cv_test_size, testStart + cv_test_size],
+        );
         const known = rows.filter((day) => day + 1 + delay <= rows[testStart]!);
         const train = rows.slice(trainStart, trainEnd);
         assert.deepEqual(train, window === undefined ? known : known.slice(-window));
@@ -120,24 +95,6 @@ test("fewer folds than requested cause a warning with their number", () => {
     fewerFolds({ ...facts, fit: "pooled", got: 1 })!.message,
     "AAA: 50 fit rows are tested in 1 of 15 folds of 15 dates (a fold needs at least 30 earlier rows of the ticker).",
   );
-});
-
-test("with shrinkage by out-of-fold evidence, warns that the forecasts of a ticker without a fold are 0", () => {
-  const facts = {
-    ticker: "AAA",
-    fitRows: 40,
-    testSize: 15,
-    asked: 15,
-    fit: "per_ticker",
-    shrinks: true,
-  } as const;
-  assert.match(fewerFolds({ ...facts, got: 0 })!.message, /; with shrinkage own its forecasts are 0\.$/);
-  assert.doesNotMatch(fewerFolds({ ...facts, got: 1 })!.message, /shrinkage/);
-});
-
-test("five fit rows per feature are enough, without folds", () => {
-  assert.deepEqual([hasFewRows(50, 10, []), hasFewRows(49, 10, [])], [false, true]);
-  assert.equal(hasFewRows(38, 26, []), true);
 });
 
 test("folds that train on too few rows count if they test a third of the out-of-fold rows", () => {

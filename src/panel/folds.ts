@@ -13,49 +13,43 @@ export interface Fold {
 }
 
 /** The number of folds of `testSize` rows or dates over n of them: the first still trains on MIN_FIT_ROWS whose label is known. */
-export function foldCount(n: number, testSize: number, nSplits: number, delay: number): number {
-  return Math.max(0, Math.min(nSplits, Math.floor((n - MIN_FIT_ROWS - delay) / testSize)));
+export function foldCount(n: number, testSize: number, n_splits: number, delay: number): number {
+  return Math.max(0, Math.min(n_splits, Math.floor((n - MIN_FIT_ROWS - delay) / testSize)));
 }
 
-/** Shape (n) each, ascending: dates of fit rows, and when their labels are known. */
-interface FitDates {
-  readonly days: Int32Array;
-  readonly labelDays: Int32Array;
+export interface FoldSettings {
+  readonly cv_test_size: number;
+  readonly n_splits: number;
+  readonly delay: number;
+  /** Rows (of one ticker) or label dates (pooled) that a fold trains on at most. */
+  readonly window?: number | undefined;
 }
 
 /**
- * Walk-forward folds over n fit rows: the last k * testSize rows in k blocks, k = min(nSplits,
- * floor((n - MIN_FIT_ROWS - delay) / testSize)). Without delay and with k = nSplits the same as scikit-learn's
- * `TimeSeriesSplit(n_splits, test_size=testSize)`.
+ * Walk-forward folds over n fit rows: the last k * cv_test_size rows in k blocks, k = `foldCount`. Without delay and with k = n_splits the same
+ * as scikit-learn's `TimeSeriesSplit(n_splits, test_size=cv_test_size)`.
  *
- * Timing: a fold trains on the rows whose label is known at the close of its first test date, at which that forecast is made. These are all
- * rows before it but at most the last `delay`: the label of a row is known 1 + delay price dates later, and rows may lack price dates between
- * them, but have none more.
+ * Timing: a fold trains on the rows whose label is known at the close of its first test date: all rows before it but at most the last
+ * `delay`, because the label of a row is known 1 + delay price dates later.
  *
- * @param settings `window` rows that a fold trains on at most, at least MIN_FIT_ROWS.
+ * @param fit shape (n) each, ascending: dates of fit rows, and when their labels are known.
  * @returns k folds in time order; none if the history is too short.
  */
 export function walkForwardFolds(
-  { days, labelDays }: FitDates,
-  settings: {
-    readonly cvTestSize: number;
-    readonly nSplits: number;
-    readonly delay: number;
-    readonly window?: number | undefined;
-  },
+  { days, labelDays }: { readonly days: Int32Array; readonly labelDays: Int32Array },
+  { cv_test_size, n_splits, delay, window = Number.POSITIVE_INFINITY }: FoldSettings,
 ): Fold[] {
-  const { cvTestSize, nSplits, delay, window = Number.POSITIVE_INFINITY } = settings;
   const n = days.length;
-  const k = foldCount(n, cvTestSize, nSplits, delay);
+  const k = foldCount(n, cv_test_size, n_splits, delay);
   return Array.from({ length: k }, (_, j) => {
-    const testStart = n - (k - j) * cvTestSize;
+    const testStart = n - (k - j) * cv_test_size;
     const trainEnd = countBefore(labelDays, days[testStart]! + 1);
     const trainStart = Math.max(0, trainEnd - window);
-    return { trainStart, trainEnd, testStart, testEnd: testStart + cvTestSize };
+    return { trainStart, trainEnd, testStart, testEnd: testStart + cv_test_size };
   });
 }
 
-/** @returns a `fewer_folds` warning if a ticker got fewer folds than requested. */
+/** The `fewer_folds` warning of a ticker that got fewer folds than requested. */
 export function fewerFolds(facts: {
   readonly ticker: string;
   readonly fitRows: number;
@@ -87,14 +81,10 @@ const MIN_ROWS_PER_FEATURE = 5;
  */
 export function hasFewRows(fitRows: number, features: number, folds: readonly Fold[]): boolean {
   const least = MIN_ROWS_PER_FEATURE * features;
-  if (fitRows < least) return true;
-  const tested = testRows(folds);
-  return (
-    tested > 0 &&
-    3 * testRows(folds.filter(({ trainStart, trainEnd }) => trainEnd - trainStart < least)) >= tested
-  );
-}
-
-function testRows(folds: readonly Fold[]): number {
-  return folds.reduce((sum, { testStart, testEnd }) => sum + testEnd - testStart, 0);
+  let [tested, few] = [0, 0];
+  for (const { trainStart, trainEnd, testStart, testEnd } of folds) {
+    tested += testEnd - testStart;
+    if (trainEnd - trainStart < least) few += testEnd - testStart;
+  }
+  return fitRows < least || (tested > 0 && 3 * few >= tested);
 }

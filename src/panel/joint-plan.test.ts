@@ -4,10 +4,9 @@ import fc from "fast-check";
 import { asColumns, FAULTS, faultyQuotes } from "../../test/twins/market.ts";
 import { slowJoint, type TwinTicker } from "../../test/twins/network-plan-twin.ts";
 import { slowPanel } from "../../test/twins/panel-twin.ts";
-import { seededRandom } from "../../test/twins/random.ts";
 import { formatDay, parseDay } from "../contract/market/dates.ts";
 import { uniteFeatures } from "./feature-union.ts";
-import { type JointPlan, jointSamples, ownSamples, planJoint } from "./joint-plan.ts";
+import { jointSamples, ownSamples, planJoint } from "./joint-plan.ts";
 import { buildTickerPanel, type TickerPanel } from "./ticker-panel.ts";
 
 const NAMES = ["B", "10", "A", "9"];
@@ -97,14 +96,6 @@ test("no label is used for training, validation or calibration before it is know
   assert.ok(late > 5, `labels that come out late must occur: ${late} did`);
 });
 
-test("the plan does not depend on the order of the tickers", () => {
-  const property = fc.property(MARKET, fc.nat(), ({ panels, options }, seed) => {
-    const shuffled = planJoint(seededRandom(seed).shuffled(panels), options);
-    assert.deepEqual(shuffled, planJoint(panels, options));
-  });
-  fc.assert(property, { seed: 9, numRuns: 25 });
-});
-
 test("a ticker's own forecasts are at the positions of its validation, calibration and score rows", () => {
   const property = fc.property(MARKET, ({ panels, options }) => {
     const plan = planJoint(panels, options);
@@ -118,48 +109,6 @@ test("a ticker's own forecasts are at the positions of its validation, calibrati
     }
   });
   fc.assert(property, { seed: 10, numRuns: 50 });
-});
-
-/** A ticker on consecutive days from `first`; all rows but the last are fit rows. */
-function ticker(name: string, first: number, rows: number, label = (day: number) => (day % 7) / 100) {
-  const days = Int32Array.from({ length: rows }, (_, i) => first + i);
-  const index = days.map((_, i) => i);
-  return {
-    ticker: name,
-    days,
-    y: Float64Array.from(days, label),
-    labelDays: days.map((day) => day + 1),
-    fit: index.subarray(0, rows - 1),
-    score: index.subarray(rows - 1),
-  };
-}
-
-const OPTIONS = { lookback: 1, calibrates: false, delay: 0 };
-
-const excludedOf = (plan: JointPlan) => plan.excluded.map(({ code, data }) => `${data.ticker}: ${code}`);
-
-test("the dates of an excluded ticker no longer count, which may cost another ticker its labels", () => {
-  // C is in the validation part, so it learns nothing; without its 10 dates, B keeps 29 labels of the 37 it had.
-  const plan = planJoint([ticker("A", 0, 40), ticker("B", 60, 46), ticker("C", 110, 11)], OPTIONS);
-  assert.deepEqual(excludedOf(plan), ["C: insufficient_history", "B: insufficient_history"]);
-  assert.deepEqual([plan.dates.train.length, plan.dates.validate.length], [32, 7]);
-  const without = planJoint([ticker("A", 0, 40), ticker("B", 60, 46)], OPTIONS);
-  assert.deepEqual(excludedOf(without), ["B: insufficient_history"]);
-});
-
-test("excludes a ticker whose training labels are all equal, and keeps the others", () => {
-  const plan = planJoint([ticker("Flat", 0, 101, () => 0.01), ticker("Long", 0, 101)], OPTIONS);
-  assert.deepEqual(excludedOf(plan), ["Flat: constant_target"]);
-  assert.deepEqual(
-    plan.members.map(({ panel }) => panel.ticker),
-    ["Long"],
-  );
-});
-
-test("the plan is empty if every ticker is excluded", () => {
-  const plan = planJoint([ticker("A", 0, 31), ticker("B", 0, 36, () => 0)], OPTIONS);
-  assert.deepEqual(excludedOf(plan), ["A: insufficient_history", "B: insufficient_history"]);
-  assert.deepEqual([plan.members.length, plan.dates.train.length, plan.dates.score.length], [0, 0, 0]);
 });
 
 test("unites features in the order of first appearance, and warns of the features that a ticker lacks", () => {

@@ -3,17 +3,16 @@ import { counted } from "../contract/errors/wording.ts";
 import type { Day } from "../contract/market/dates.ts";
 import { compareCodePoints } from "../contract/market/ticker-series.ts";
 import { NO_LABEL_DAY } from "./labels.ts";
-import { type TickerPanel, targetsOf } from "./ticker-panel.ts";
+import { targetsOf } from "./ticker-panel.ts";
 import {
   constantTarget,
-  isConstantTarget,
+  isFull,
   MIN_TRAINING_SAMPLES,
   splitSizes,
   type WindowOptions,
+  type WindowPlan,
+  type WindowRows,
 } from "./window-plan.ts";
-
-/** The members of a panel that decide how it takes part in a joint network. */
-type JointRows = Pick<TickerPanel, "ticker" | "days" | "y" | "relative" | "labelDays" | "fit" | "score">;
 
 /** The dates of a joint network's samples; each list ascends. */
 interface JointDates {
@@ -28,19 +27,15 @@ interface JointDates {
   readonly starts: Readonly<Record<"validate" | "calibrate", Day>>;
 }
 
-/** A ticker that takes part, and the parts of its rows. All row lists ascend and contain only full windows. */
-export interface JointMember<P extends JointRows = JointRows> {
+const NEVER = 2_147_483_647;
+
+/** A ticker that takes part, and the parts of its rows. */
+export interface JointMember<P extends WindowRows = WindowRows> extends WindowPlan {
   readonly panel: P;
-  /** Rows whose labels are used for training. */
-  readonly train: Int32Array;
-  /** Rows whose labels early stopping monitors. */
-  readonly validate: Int32Array;
-  readonly calibrate: Int32Array;
-  readonly score: Int32Array;
 }
 
 /** A network for all tickers at once: a sample is a date with every ticker that has a window on it. */
-export interface JointPlan<P extends JointRows = JointRows> {
+export interface JointPlan<P extends WindowRows = WindowRows> {
   readonly dates: JointDates;
   /** Ascending by code point. */
   readonly members: readonly JointMember<P>[];
@@ -54,12 +49,11 @@ export interface JointPlan<P extends JointRows = JointRows> {
  * Timing: a training label is realised by the first validation date, and a validation label by the first calibration date. So with a delay
  * these parts lose their last `delay` dates. With missing prices, a ticker's label may be published later than those of the others.
  *
- * A ticker with too few labels to learn, or with constant ones, is excluded. Its dates then no longer count, so the dates
- * are split again without it, until every remaining ticker takes part.
- *
+ * A ticker with too few labels to learn, or with constant ones, is excluded, and the dates are split again without its own, until every
+ * remaining ticker takes part.
  * @param panels in any order; the plan is the same.
  */
-export function planJoint<P extends JointRows>(
+export function planJoint<P extends WindowRows>(
   panels: readonly P[],
   options: WindowOptions & { readonly delay: number },
 ): JointPlan<P> {
@@ -69,21 +63,21 @@ export function planJoint<P extends JointRows>(
     const dates = splitDates(present, options);
     const members = present.map((panel) => memberOf(panel, dates, options.lookback));
     const reasons = members.map((member) => reasonToExclude(member, options.lookback));
-    if (reasons.every((reason) => reason === undefined)) return { dates, members, excluded };
     excluded.push(...reasons.filter((reason) => reason !== undefined));
-    present = present.filter((_, i) => reasons[i] === undefined);
+    const left = present.filter((_, i) => reasons[i] === undefined);
+    if (left.length === present.length) return { dates, members, excluded };
+    present = left;
   }
 }
 
 function splitDates(
-  panels: readonly JointRows[],
+  panels: readonly WindowRows[],
   { lookback, calibrates, delay }: Parameters<typeof planJoint>[1],
 ): JointDates {
   const datesWith = (part: "fit" | "score") => {
     const dates = new Set<Day>();
-    for (const panel of panels) {
-      for (const row of panel[part]) if (row >= lookback - 1) dates.add(panel.days[row]!);
-    }
+    for (const { days, [part]: rows } of panels)
+      for (const row of rows) if (isFull(row, lookback)) dates.add(days[row]!);
     return Int32Array.from(dates).sort();
   };
   const fit = datesWith("fit");
@@ -98,13 +92,13 @@ function splitDates(
   };
 }
 
-const NEVER = 2_147_483_647;
-
-function memberOf<P extends JointRows>(panel: P, dates: JointDates, lookback: number): JointMember<P> {
+function memberOf<P extends WindowRows>(
+  panel: P,
+  { train, validate, starts }: JointDates,
+  lookback: number,
+): JointMember<P> {
   const { days, labelDays } = panel;
-  const { starts } = dates;
-  const isFull = (row: number) => row >= lookback - 1;
-  const fit = panel.fit.filter(isFull);
+  const fit = panel.fit.filter((row) => isFull(row, lookback));
   /** The rows dated from `from` to the part's last date whose label is known on the date `known`. */
   const rowsOf = (from: Day, part: Int32Array, known: Day) => {
     const last = part.at(-1) ?? NO_LABEL_DAY;
@@ -112,27 +106,23 @@ function memberOf<P extends JointRows>(panel: P, dates: JointDates, lookback: nu
   };
   return {
     panel,
-    train: rowsOf(NO_LABEL_DAY, dates.train, starts.validate),
-    validate: rowsOf(starts.validate, dates.validate, starts.calibrate),
+    train: rowsOf(NO_LABEL_DAY, train, starts.validate),
+    validate: rowsOf(starts.validate, validate, starts.calibrate),
     calibrate: fit.filter((row) => days[row]! >= starts.calibrate),
-    score: panel.score.filter(isFull),
+    score: panel.score.filter((row) => isFull(row, lookback)),
   };
 }
 
 function reasonToExclude({ panel, train }: JointMember, lookback: number): MucastError | undefined {
+  if (train.length >= MIN_TRAINING_SAMPLES) return constantTarget(panel, train);
   const { ticker, fit } = panel;
-  const targets = targetsOf(panel);
-  if (train.length < MIN_TRAINING_SAMPLES) {
-    return new MucastError(
-      "insufficient_history",
-      `${ticker} has ${counted(train.length, "training label")}, at least ${MIN_TRAINING_SAMPLES} are needed: ` +
-        `${fit.filter((row) => row >= lookback - 1).length} of ${counted(fit.length, "fit row")} end a window of ${counted(lookback, "row")}, and ` +
-        "not all of those are dated and realised before the validation part begins",
-      { ticker, fit_rows: fit.length, training_labels: train.length, lookback },
-    );
-  }
-  const learned = Float64Array.from(train, (row) => targets[row]!);
-  return isConstantTarget(learned) ? constantTarget(ticker, train.length) : undefined;
+  return new MucastError(
+    "insufficient_history",
+    `${ticker} has ${counted(train.length, "training label")}, at least ${MIN_TRAINING_SAMPLES} are needed: ` +
+      `${fit.filter((row) => isFull(row, lookback)).length} of ${counted(fit.length, "fit row")} end a window of ${counted(lookback, "row")}, and ` +
+      "not all of those are dated and realised before the validation part begins",
+    { ticker, fit_rows: fit.length, training_labels: train.length, lookback },
+  );
 }
 
 /** The samples of a joint network as matrices; row-major, tickers in the plan's order. */
@@ -147,54 +137,43 @@ interface JointSamples {
   readonly parts: { readonly train: number; readonly validate: number; readonly predict: number };
 }
 
-/**
- * Arranges the samples. On every date, each ticker with a full window takes part, whether its label counts or not: the network may use it
- * for the forecasts of the others. No row is carried over to a date without a window.
- */
+/** On every date, each ticker with a full window takes part, whether its label counts or not: the others' forecasts may use it. */
 export function jointSamples({ dates, members }: JointPlan, lookback: number): JointSamples {
-  const { train, validate, calibrate, score } = dates;
-  const predict = calibrate.length + score.length;
-  const samples = train.length + validate.length + predict;
+  const parts = {
+    train: dates.train.length,
+    validate: dates.validate.length,
+    predict: dates.calibrate.length + dates.score.length,
+  };
+  const labelled = parts.train + parts.validate;
   const width = members.length;
-  const ends = new Float64Array(samples * width).fill(-1);
-  const labels = new Float64Array((train.length + validate.length) * width).fill(Number.NaN);
-  for (const [j, { panel, train: learned, validate: watched }] of members.entries()) {
+  const ends = new Float64Array((labelled + parts.predict) * width).fill(-1);
+  const labels = new Float64Array(labelled * width).fill(Number.NaN);
+  for (const [j, { panel, train, validate }] of members.entries()) {
     const targets = targetsOf(panel);
-    const counts = new Uint8Array(panel.days.length);
-    for (const row of [...learned, ...watched]) counts[row] = 1;
-    let sample = 0;
+    const counting = new Set([...train, ...validate]);
+    let at = j;
     // The dates of one part ascend; those of the score rows may begin before the calibration ends.
-    for (const part of [train, validate, calibrate, score]) {
+    for (const part of [dates.train, dates.validate, dates.calibrate, dates.score]) {
       for (const row of rowsOn(panel.days, part)) {
-        const at = sample++ * width + j;
-        if (row >= lookback - 1) ends[at] = row;
-        if (at < labels.length && counts[row] === 1) labels[at] = targets[row]!;
+        if (isFull(row, lookback)) ends[at] = row;
+        if (at < labels.length && counting.has(row)) labels[at] = targets[row]!;
+        at += width;
       }
     }
   }
-  return { ends, labels, parts: { train: train.length, validate: validate.length, predict } };
+  return { ends, labels, parts };
 }
 
-/**
- * The row of a ticker on each date.
- * @param days ascending; `dates` likewise.
- * @returns shape (dates): -1 if the ticker has no row on that date.
- */
+/** Shape (dates): the row of a ticker on each date, -1 if it has none. @param days ascending, as the dates. */
 function rowsOn(days: Int32Array, dates: Int32Array): Int32Array {
-  const rows = new Int32Array(dates.length).fill(-1);
-  for (let i = 0, row = 0; i < dates.length && row < days.length; ) {
-    const difference = days[row]! - dates[i]!;
-    if (difference === 0) rows[i++] = row++;
-    else if (difference < 0) row++;
-    else i++;
-  }
-  return rows;
+  let row = 0;
+  return dates.map((date) => {
+    while (row < days.length && days[row]! < date) row++;
+    return days[row] === date ? row : -1;
+  });
 }
 
-/**
- * The indices of a ticker's own forecasts, by part, in the predicted dates of a joint network: it is predicted on every date on which it
- * has a window.
- */
+/** The indices of a ticker's forecasts, by part, in the predicted dates of a joint network. */
 export function ownSamples(
   { dates }: JointPlan,
   { panel: { days }, ...member }: JointMember,

@@ -2,7 +2,6 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
 import { formatDay, parseDay } from "../contract/market/dates.ts";
-import { MAX_GAP_DAYS } from "../contract/market/ticker-series.ts";
 import {
   fitSpans,
   labelPrices,
@@ -134,14 +133,6 @@ test("equal returns have a volatility of 0, and not of their rounding", () => {
   }
 });
 
-test("long gaps between prices take no longer than short ones: a search back from each date would take minutes here", () => {
-  const y = new Float64Array(300_000).fill(Number.NaN);
-  y.fill(0.25, 0, 19);
-  assert.ok(recentVolatility(y).every(Number.isNaN));
-  y[19] = 0.25;
-  assert.deepEqual([...recentVolatility(y).subarray(19, 22)], [Number.NaN, 0, 0]);
-});
-
 /** Rows whose next prices are this many days later; the last one has none. */
 function rowsOf(spans: readonly number[]) {
   const days = new Int32Array(spans.length + 1);
@@ -161,15 +152,7 @@ test("the median span of all rows equals that of the sorted spans", () => {
   fc.assert(property);
 });
 
-test("only fit rows count, and the median is null without any", () => {
-  const rows = rowsOf([1, 1, 7, 7, 7]);
-  assert.equal(medianSpan(fitSpans({ ...rows, fit: Int32Array.of(0, 1, 2) })), 1);
-  assert.equal(medianSpan(fitSpans({ ...rows, fit: Int32Array.of() })), null);
-  assert.equal(medianSpan(pooledSpans([])), null);
-});
-
 const latestOf = (spans: readonly number[]) => latestSpan(rowsOf(spans));
-const times = (span: number, count: number): number[] => new Array(count).fill(span);
 
 test("the latest span is the median of the last eleven rows before the last one, whatever came earlier", () => {
   const property = fc.property(SPANS, SPANS, (early, late) => {
@@ -177,19 +160,4 @@ test("the latest span is the median of the last eleven rows before the last one,
     assert.equal(latestOf([...early, ...late]), last[(last.length - 1) >> 1]);
   });
   fc.assert(property);
-});
-
-test("detects prices that turn weekly after six weeks, and daily ones after six days", () => {
-  assert.equal(latestOf([...times(1, 100), ...times(7, 5)]), 1);
-  assert.equal(latestOf([...times(1, 100), ...times(7, 6)]), 7);
-  assert.equal(latestOf([...times(7, 100), ...times(1, 6)]), 1);
-});
-
-test("closed markets around New Year do not change daily prices", () => {
-  // Frankfurt from 2024-12-12: closed on 24, 25, 26 and 31 December and on 1 January.
-  assert.equal(latestOf([...times(1, 50), 1, 3, 1, 1, 1, 1, 3, 4, 3, 3, 1]), 1);
-});
-
-test("a row before a gap counts as longer than any label", () => {
-  assert.equal(latestOf([...times(1, 40), ...times(30, 6)]), MAX_GAP_DAYS + 1);
 });

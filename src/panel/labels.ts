@@ -9,13 +9,13 @@ export const NO_LABEL_DAY = -2_147_483_648;
 /** No label is known more than this many calendar days after the date of its row. */
 export const MAX_LABEL_DAYS = (1 + LIMITS.delay) * MAX_GAP_DAYS;
 
-/** One label per price date. */
+/** Shape (m) each: one label per price date. */
 interface Labels {
-  /** Shape (m): log-return from the price `delay` dates later to the next one; NaN if there is no label. */
+  /** Log-return from the price `delay` dates later to the next one; NaN if there is no label. */
   readonly y: Float64Array;
-  /** Shape (m): the day on which `y` becomes known, or NO_LABEL_DAY. */
+  /** The day on which `y` becomes known, or NO_LABEL_DAY. */
   readonly labelDays: Int32Array;
-  /** Shape (m): log-return to the next price, NaN if that is more than MAX_GAP_DAYS later. Equal to `y` without delay. */
+  /** Log-return to the next price, NaN if that is more than MAX_GAP_DAYS later. Equal to `y` without delay. */
   readonly returns: Float64Array;
   /** Price dates without a label because one of its steps is longer than MAX_GAP_DAYS. */
   readonly longGaps: number;
@@ -26,7 +26,7 @@ interface Labels {
 /**
  * The label of price date i is ln(P[i + 1 + delay] / P[i + delay]) over the ticker's own price dates: what a trade at the close `delay` dates
  * later earns until the next close. It is known at the close of its label date i + 1 + delay, never before. The last 1 + delay price dates
- * have none, and neither has a date if one of the steps between neighbouring dates from i to its label date is longer than MAX_GAP_DAYS.
+ * have none, and neither has a date if one of the steps from i to its label date is longer than MAX_GAP_DAYS.
  * @param days shape (m), price dates, ascending.
  * @param prices shape (m), finite and above zero.
  */
@@ -35,10 +35,9 @@ export function labelPrices(days: Int32Array, prices: Float64Array, delay = 0): 
   const returns = new Float64Array(m).fill(Number.NaN);
   const y = new Float64Array(m).fill(Number.NaN);
   const labelDays = new Int32Array(m).fill(NO_LABEL_DAY);
-  let longGaps = 0;
-  let largestGap = 0;
   /** The last date that a long gap follows. */
   let gapAt = -1;
+  let [longGaps, largestGap] = [0, 0];
   for (let i = 0; i + 1 < m; i++) {
     const gap = days[i + 1]! - days[i]!;
     if (gap > days[largestGap + 1]! - days[largestGap]!) largestGap = i;
@@ -47,7 +46,10 @@ export function labelPrices(days: Int32Array, prices: Float64Array, delay = 0): 
       gapAt = i;
       continue;
     }
-    returns[i] = logReturn(prices[i]!, prices[i + 1]!);
+    // Of the exact ratio if the quotient leaves the range of a float64.
+    const ratio = prices[i + 1]! / prices[i]!;
+    const isInRange = ratio > 0 && ratio < Number.POSITIVE_INFINITY;
+    returns[i] = isInRange ? naturalLog(ratio) : logOfRatio(prices[i + 1]!, prices[i]!);
     const row = i - delay;
     if (row <= gapAt) continue;
     y[row] = returns[i]!;
@@ -60,8 +62,8 @@ export function labelPrices(days: Int32Array, prices: Float64Array, delay = 0): 
 const VOLATILITY_RETURNS = 20;
 
 /**
- * Standard deviation (ddof 0) of the last VOLATILITY_RETURNS returns that are known at the close of each price date: those from earlier
- * price dates to the next one, whatever the delay of the labels.
+ * Standard deviation (ddof 0) of the last VOLATILITY_RETURNS returns that are known at the close of each price date, whatever the delay of
+ * the labels.
  * @param returns shape (m), from `labelPrices`.
  * @returns shape (m), NaN if there are fewer returns.
  */
@@ -91,31 +93,19 @@ export function deviationOfLast(count: number, returns: ArrayLike<number>, end: 
   return Math.sqrt(squares / count);
 }
 
-/** ln of the float64 next / price, correctly rounded; of the exact ratio if that leaves the range of a float64. */
-function logReturn(price: number, next: number): number {
-  const ratio = next / price;
-  return ratio > 0 && Number.isFinite(ratio) ? naturalLog(ratio) : logOfRatio(next, price);
-}
-
-/** Shape (MAX_GAP_DAYS + 1): the number of rows whose next price is 0, 1, 2, … calendar days later. */
-export type PriceSpans = Int32Array;
-
 /** Shape (m): calendar days to the next price date; 0 for the last one. @param days price dates, ascending. */
 export function priceSpacing(days: Int32Array): Int32Array {
   return days.map((day, i) => (days[i + 1] ?? day) - day);
 }
 
-/** The spans of the rows that a ticker learns from. None is longer than MAX_GAP_DAYS: such a row has no label. */
-export function fitSpans({ spacing, fit }: Pick<TickerPanel, "spacing" | "fit">): PriceSpans {
+/** Shape (MAX_GAP_DAYS + 1): how many fit rows have their next price 0, 1, 2, … days later. A longer gap leaves a row without a label. */
+export function fitSpans({ spacing, fit }: Pick<TickerPanel, "spacing" | "fit">): Int32Array {
   const spans = new Int32Array(MAX_GAP_DAYS + 1);
   for (const row of fit) spans[spacing[row]!]!++;
   return spans;
 }
 
-/**
- * An odd number, large enough for holidays to leave a majority at one day: a week of closed markets around New Year makes five of eleven
- * longer.
- */
+/** An odd number, large enough for holidays to leave a majority at one day: a week of closed markets makes five of eleven longer. */
 const LATEST_SPANS = 11;
 
 /**
@@ -129,28 +119,23 @@ export function latestSpan({ spacing }: Pick<TickerPanel, "spacing">): number {
   return Math.min(spans.sort()[(spans.length - 1) >> 1]!, MAX_GAP_DAYS + 1);
 }
 
-/** The rows of all tickers together. */
-export function pooledSpans(each: Iterable<PriceSpans>): PriceSpans {
+/** The spans of all tickers together. */
+export function pooledSpans(each: Iterable<Int32Array>): Int32Array {
   const pooled = new Int32Array(MAX_GAP_DAYS + 1);
   for (const spans of each) for (const [span, rows] of spans.entries()) pooled[span]! += rows;
   return pooled;
 }
 
-/**
- * The median span, in calendar days: 1 for daily prices, 7 for weekly ones. For an even number of rows, the mean of the two in the middle.
- * @returns null if there is no row.
- */
-export function medianSpan(spans: PriceSpans): number | null {
+/** The median span of rows, in calendar days: 1 for daily prices, 7 for weekly ones; null without rows. @param spans as in `fitSpans`. */
+export function medianSpan(spans: Int32Array): number | null {
   const rows = spans.reduce((sum, count) => sum + count, 0);
   if (rows === 0) return null;
-  return (spanAt(spans, (rows - 1) >> 1) + spanAt(spans, rows >> 1)) / 2;
-}
-
-/** The span at a position of all rows in ascending order, counted from 0. */
-function spanAt(spans: PriceSpans, position: number): number {
-  let before = 0;
-  return spans.findIndex((rows) => {
-    before += rows;
-    return before > position;
-  });
+  const spanAt = (position: number) => {
+    let after = position;
+    return spans.findIndex((count) => {
+      after -= count;
+      return after < 0;
+    });
+  };
+  return (spanAt((rows - 1) >> 1) + spanAt(rows >> 1)) / 2;
 }

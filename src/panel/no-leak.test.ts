@@ -17,9 +17,7 @@ const FUTURES: Record<string, (quotes: Quotes, after: string) => Quotes> = {
     const random = seededRandom(parseDay(after)!);
     return changed(quotes, after, (values) => values.map(() => 50 * random.uniform()));
   },
-  absurd: (quotes, after) => changed(quotes, after, (values) => values.map((value) => value * 1e9)),
   unreadable: (quotes, after) => changed(quotes, after, (values) => values.map(() => Number.NaN)),
-  negative: (quotes, after) => changed(quotes, after, (values) => values.map(() => -1)),
   longer: (quotes, after) => {
     const later = formatDay(parseDay([...quotes.prices.keys(), after].sort().at(-1)!)! + 1);
     return {
@@ -115,20 +113,6 @@ const LEAKY: Record<string, Builder> = {
       fit: rows.filter((i) => panel.days[i]! <= input.window.cut && !Number.isNaN(panel.y[i])),
     };
   },
-  "puts the features of the next date on a row": (input) => {
-    const { days, columns, values } = input.features;
-    const n = days.length;
-    const shifted = values.map((_, at) => (at % n === n - 1 ? Number.NaN : values[at + 1]!));
-    return buildTickerPanel({ ...input, features: { ...input.features, columns, values: shifted } });
-  },
-  "fills a missing value from the next date": (input) => {
-    const n = input.features.days.length;
-    const filled = input.features.values.slice();
-    for (let at = filled.length - 2; at >= 0; at--) {
-      if (!Number.isFinite(filled[at]) && at % n !== n - 1) filled[at] = filled[at + 1]!;
-    }
-    return buildTickerPanel({ ...input, features: { ...input.features, values: filled } });
-  },
   "centres features on their mean over all dates": (input) => {
     const panel = buildTickerPanel(input);
     const k = panel.columns.length;
@@ -139,11 +123,6 @@ const LEAKY: Record<string, Builder> = {
   },
   "decides on all dates which features are empty": (input) =>
     buildTickerPanel({ ...input, window: { ...input.window, cut: input.window.end } }),
-  "clips labels at a quantile of all labels": (input) => {
-    const panel = buildTickerPanel(input);
-    const ceiling = panel.y.filter((y) => !Number.isNaN(y)).sort()[Math.floor(panel.y.length * 0.8)]!;
-    return { ...panel, y: panel.y.map((y) => Math.min(y, ceiling)) };
-  },
 };
 
 for (const [mistake, build] of Object.entries(LEAKY)) {

@@ -6,8 +6,8 @@ import { type PooledPlan, planPooled } from "./pooled-plan.ts";
 
 const CUT = 80;
 const settings = fc.record({
-  cvTestSize: fc.integer({ min: 1, max: 9 }),
-  nSplits: fc.integer({ min: 1, max: 6 }),
+  cv_test_size: fc.integer({ min: 1, max: 9 }),
+  n_splits: fc.integer({ min: 1, max: 6 }),
 });
 const planned = fc.integer({ min: 0, max: 5 }).chain((delay) =>
   fc.tuple(
@@ -60,14 +60,15 @@ test("sorts rows by label date, date and ticker", () => {
 });
 
 test("folds test blocks of the last dates, and train on a prefix that knows no later label", () => {
-  const property = fc.property(planned, ([panels, { cvTestSize, nSplits, delay }]) => {
-    const plan: PooledPlan<RandomPanel> = planPooled(panels, { cvTestSize, nSplits, delay });
+  const property = fc.property(planned, ([panels, options]) => {
+    const { cv_test_size, n_splits, delay } = options;
+    const plan: PooledPlan<RandomPanel> = planPooled(panels, options);
     const fit = slowRows(panels, "fit");
     const dates = distinctDates(fit);
-    const k = Math.max(0, Math.min(nSplits, Math.floor((dates.length - 30 - delay) / cvTestSize)));
+    const k = Math.max(0, Math.min(n_splits, Math.floor((dates.length - 30 - delay) / cv_test_size)));
     assert.equal(plan.folds.length, k);
     for (const [j, { from, trainEnd, testEnd }] of plan.folds.entries()) {
-      assert.equal(from, dates[dates.length - (k - j) * cvTestSize]);
+      assert.equal(from, dates[dates.length - (k - j) * cv_test_size]);
       assert.ok(fit.slice(0, trainEnd).every(({ known }) => known <= from));
       assert.ok(fit.slice(trainEnd).every(({ known }) => known > from));
       const next = plan.folds[j + 1]?.from ?? Number.POSITIVE_INFINITY;

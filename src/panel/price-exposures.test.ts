@@ -100,12 +100,3 @@ test("no exposure of a date depends on a later price of any ticker", () => {
   assert.deepEqual(of(changed), of(all));
   assert.ok(of(all)[0]!.length > 1_000);
 });
-
-test("the exposures begin at the requested day", () => {
-  const [ticker] = somePrices(7);
-  const market = marketReturns([ticker!], WINDOW);
-  const whole = exposuresFrom(START, ticker!, WINDOW, market);
-  const late = exposuresFrom(START + 600, ticker!, WINDOW, market);
-  assert.deepEqual([...late.values], [...whole.values.subarray(-late.values.length)]);
-  assert.ok(late.days[0]! >= START + 600 && late.days.length < whole.days.length);
-});

@@ -1,9 +1,8 @@
 import type { Day } from "../contract/market/dates.ts";
 import { MAX_GAP_DAYS, type TickerExposures, type TickerPrices } from "../contract/market/ticker-series.ts";
-import { EXPOSURES } from "../contract/output/metrics-schemas.ts";
 import { deviationOfLast } from "./labels.ts";
-import { priceDates } from "./price-dates.ts";
-import type { ResolvedWindow } from "./window.ts";
+import { type DateWindow, priceDates } from "./price-dates.ts";
+import { countBefore } from "./rows.ts";
 
 const BETA_RETURNS = 252;
 const VOLATILITY_RETURNS = 63;
@@ -15,31 +14,27 @@ const SPANS = [5, 21, 252];
 export type MarketReturns = ReadonlyMap<Day, number>;
 
 /** One-day log-returns with the dates on which they are known, over a ticker's own price dates; none over a long gap. */
-function oneDayReturns(days: Int32Array, prices: Float64Array): { known: number[]; returns: number[] } {
-  const [known, returns]: [number[], number[]] = [[], []];
-  for (let i = 1; i < days.length; i++) {
-    if (days[i]! - days[i - 1]! > MAX_GAP_DAYS) continue;
-    known.push(days[i]!);
-    returns.push(Math.log(prices[i]!) - Math.log(prices[i - 1]!));
-  }
-  return { known, returns };
+function oneDayReturns(days: Int32Array, prices: Float64Array) {
+  const known = days.map((_, i) => i).filter((i) => i > 0 && days[i]! - days[i - 1]! <= MAX_GAP_DAYS);
+  return {
+    known: known.map((i) => days[i]!),
+    returns: Float64Array.from(known, (i) => Math.log(prices[i]!) - Math.log(prices[i - 1]!)),
+  };
 }
 
 /** @param prices of all tickers, in ascending order. */
-export function marketReturns(
-  prices: Iterable<TickerPrices>,
-  window: Pick<ResolvedWindow, "start" | "end">,
-): MarketReturns {
-  const sums = new Map<Day, { sum: number; count: number }>();
+export function marketReturns(prices: Iterable<TickerPrices>, window: DateWindow): MarketReturns {
+  const sums = new Map<Day, number>();
+  const counts = new Map<Day, number>();
   for (const ticker of prices) {
     const priced = priceDates(ticker, window);
     const { known, returns } = oneDayReturns(priced.days, priced.prices);
     for (const [i, day] of known.entries()) {
-      const { sum, count } = sums.get(day) ?? { sum: 0, count: 0 };
-      sums.set(day, { sum: sum + returns[i]!, count: count + 1 });
+      sums.set(day, (sums.get(day) ?? 0) + returns[i]!);
+      counts.set(day, (counts.get(day) ?? 0) + 1);
     }
   }
-  return new Map([...sums].map(([day, { sum, count }]) => [day, sum / count]));
+  return new Map([...sums].map(([day, sum]) => [day, sum / counts.get(day)!]));
 }
 
 /**
@@ -50,44 +45,35 @@ export function marketReturns(
 export function exposuresFrom(
   first: Day,
   ticker: TickerPrices,
-  window: Pick<ResolvedWindow, "start" | "end">,
+  window: DateWindow,
   market: MarketReturns,
 ): TickerExposures {
   const { days, prices } = priceDates(ticker, window);
   const { known, returns } = oneDayReturns(days, prices);
-  const ofMarket = known.map((day) => market.get(day)!);
-  const begin = days.findIndex((day) => day >= first);
-  if (begin < 0) return { days: new Int32Array(0), values: new Float64Array(0) };
-  const values = new Float64Array((days.length - begin) * EXPOSURES.length);
-  for (let i = begin, end = 0, at = 0; i < days.length; i++) {
-    while (end < known.length && known[end]! <= days[i]!) end++;
-    values[at++] = slopeOfLast(BETA_RETURNS, returns, ofMarket, end);
-    values[at++] = deviationOfLast(VOLATILITY_RETURNS, returns, end);
-    for (const span of SPANS)
-      values[at++] = i < span ? Number.NaN : Math.log(prices[i]!) - Math.log(prices[i - span]!);
-  }
-  return { days: days.subarray(begin), values };
+  const ofMarket = Float64Array.from(known, (day) => market.get(day)!);
+  const begin = countBefore(days, first);
+  const values = Array.from(days.subarray(begin), (day, k) => {
+    const end = countBefore(known, day + 1);
+    const returnOver = (span: number) => Math.log(prices[begin + k]!) - Math.log(prices[begin + k - span]!);
+    return [
+      slopeOfLast(BETA_RETURNS, returns, ofMarket, end),
+      deviationOfLast(VOLATILITY_RETURNS, returns, end),
+      ...SPANS.map((span) => (begin + k < span ? Number.NaN : returnOver(span))),
+    ];
+  });
+  return { days: days.subarray(begin), values: Float64Array.from(values.flat()) };
 }
 
-function meanOfLast(count: number, values: readonly number[], end: number): number {
-  let sum = 0;
-  for (let i = end - count; i < end; i++) sum += values[i]!;
-  return sum / count;
-}
-
-/** NaN for fewer values, or if the market stands still. */
-function slopeOfLast(
-  count: number,
-  values: readonly number[],
-  others: readonly number[],
-  end: number,
-): number {
+/** The slope of the last values before `end` on others; NaN for fewer values, or if the others stand still. */
+function slopeOfLast(count: number, values: Float64Array, others: Float64Array, end: number): number {
   if (end < count) return Number.NaN;
-  const [centre, otherCentre] = [meanOfLast(count, values, end), meanOfLast(count, others, end)];
+  const [y, x] = [values.subarray(end - count, end), others.subarray(end - count, end)];
+  const meanOf = (part: Float64Array) => part.reduce((sum, value) => sum + value, 0) / count;
+  const [centre, otherCentre] = [meanOf(y), meanOf(x)];
   let [products, squares] = [0, 0];
-  for (let i = end - count; i < end; i++) {
-    const other = others[i]! - otherCentre;
-    products += (values[i]! - centre) * other;
+  for (let i = 0; i < count; i++) {
+    const other = x[i]! - otherCentre;
+    products += (y[i]! - centre) * other;
     squares += other * other;
   }
   return squares > 0 ? products / squares : Number.NaN;

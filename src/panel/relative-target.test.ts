@@ -75,19 +75,6 @@ test("targets, widths, levels and thin dates equal those of a slow search", () =
   fc.assert(property, { seed: 2, numRuns: 25 });
 });
 
-test("the order of the tickers changes no bit", () => {
-  const property = fc.property(panels, fc.integer(), (all, seed) => {
-    const shuffled = all.toSorted(
-      (a, b) => ((a.ticker.charCodeAt(0) * seed) % 7) - ((b.ticker.charCodeAt(0) * seed) % 7),
-    );
-    const [one, other] = [all, shuffled].map((order) => relativeTargets(order));
-    for (const { ticker } of all) assert.deepEqual(one!.byTicker.get(ticker), other!.byTicker.get(ticker));
-    assert.ok(Object.is(one!.levels.final, other!.levels.final));
-    assert.ok(Object.is(one!.levels.knownAt(20), other!.levels.knownAt(20)));
-  });
-  fc.assert(property, { seed: 3, numRuns: 60 });
-});
-
 test("labels that are published later change no earlier target, width or level", () => {
   const property = fc.property(panels, fc.integer({ min: 5, max: CUT }), (all, day) => {
     const changed = all.map((panel) => ({

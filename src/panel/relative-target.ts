@@ -1,7 +1,7 @@
 import type { Day } from "../contract/market/dates.ts";
 import { compareCodePoints } from "../contract/market/ticker-series.ts";
 import { NO_LABEL_DAY } from "./labels.ts";
-import { countBefore, orderByDates, valuesAt } from "./rows.ts";
+import { countBefore, orderByDates } from "./rows.ts";
 import type { PanelRows } from "./ticker-panel.ts";
 
 /** A date needs this many labelled tickers for its mean and deviation to represent the market. */
@@ -17,12 +17,12 @@ export const WIDTH_DATES = 20;
 const EQUAL = 1e-12;
 
 /** What models learn with target `relative`, and how their predictions become returns again. */
-export interface RelativeTargets {
+interface RelativeTargets {
   readonly byTicker: ReadonlyMap<string, Omit<RelativeTarget, "levels">>;
   readonly levels: Levels;
   /** The number of dates with a fit row, but with too few of them for a mean. */
   readonly thinDates: number;
-  /** The part of a ticker that is compared with the others without affecting their means, deviations and levels. */
+  /** The target of a ticker that is compared with the others without affecting them. */
   ofOther(rows: Omit<LabelledRows, "fit">): RelativeTarget;
 }
 
@@ -35,14 +35,14 @@ export interface RelativeTarget {
 }
 
 /** Means of the labels of rows with a target, over all tickers. */
-export interface Levels {
+interface Levels {
   /** The mean of the labels that are known at the close of `day`; NaN if there is none. */
   knownAt(day: Day): number;
   /** The mean of the labels of all fit rows. */
   readonly final: number;
 }
 
-export type LabelledRows = Pick<PanelRows, "ticker" | "days" | "labelDays" | "y" | "fit">;
+type LabelledRows = Pick<PanelRows, "ticker" | "days" | "labelDays" | "y" | "fit">;
 
 /**
  * The target of a labelled row of date d: (y - m) / s, within [-MAX_TARGET, MAX_TARGET], with m and s the mean and the standard deviation
@@ -53,94 +53,76 @@ export type LabelledRows = Pick<PanelRows, "ticker" | "days" | "labelDays" | "y"
  * @param panels in any order; the results are the same to the bit.
  */
 export function relativeTargets(panels: readonly LabelledRows[]): RelativeTargets {
-  const labels = labelsByDate(panels);
-  const values = labels.panels.map(({ days }) => new Float64Array(days.length).fill(Number.NaN));
-  const cuts = labels.panels.map(({ fit }) => fit.at(-1) ?? -1);
-  const kinds = new Uint8Array(labels.y.length);
-  const spreads: DateSpreads[] = [];
+  const ascending = panels.toSorted((a, b) => compareCodePoints(a.ticker, b.ticker));
+  const labels = sortLabels(ascending);
+  const { panelOf, rowOf, days, y } = labels;
+  const lastFit = ascending.map(({ fit }) => fit.at(-1) ?? -1);
+  const isFit = (i: number) => rowOf[i]! <= lastFit[panelOf[i]!]!;
+  const values = ascending.map((panel) => new Float64Array(panel.days.length).fill(Number.NaN));
+  const isUsed = new Uint8Array(y.length);
+  const dates: DateCohorts[] = [];
   let thinDates = 0;
-  for (const [from, to] of runsOf(labels.days, 0, labels.days.length)) {
+  for (const [from, to] of runsOf(days, 0, days.length)) {
     const cohorts = cohortsOf(labels, from, to);
-    spreads.push({ day: labels.days[from]!, cohorts });
-    const isFit = (i: number) => labels.rows[i]! <= cuts[labels.panelOf[i]!]!;
+    dates.push({ day: days[from]!, cohorts });
     let fitRows = 0;
     for (let i = from; i < to; i++) if (isFit(i)) fitRows++;
     if (fitRows > 0 && fitRows < MIN_DATE_TICKERS) thinDates++;
     for (const cohort of cohorts) {
-      for (let i = cohort.begin; i < cohort.end; i++) {
-        if (cohort.hasEqualLabels) continue;
-        values[labels.panelOf[i]!]![labels.rows[i]!] = targetIn(cohort, labels.y[i]!);
-        kinds[i] = isFit(i) ? FIT : LATER;
+      for (let i = cohort.begin; i < cohort.end && !cohort.isEqual; i++) {
+        values[panelOf[i]!]![rowOf[i]!] = targetIn(cohort, y[i]!);
+        isUsed[i] = 1;
       }
     }
   }
-  const widthAt = widthsOf(spreads);
-  const byTicker = new Map(
-    labels.panels.map(({ ticker, days }, p) => [
-      ticker,
-      { values: values[p]!, widths: Float64Array.from(days, widthAt) },
-    ]),
-  );
-  const levels = levelsOf(labels, kinds);
-  const cohortsOn = new Map(spreads.map(({ day, cohorts }) => [day, cohorts]));
-  const ofOther = ({ days, labelDays, y }: Omit<LabelledRows, "fit">): RelativeTarget => ({
-    values: y.map((label, row) => {
-      const known = cohortsOn.get(days[row]!)?.findLast(({ labelDay }) => labelDay <= labelDays[row]!);
-      return known === undefined || known.hasEqualLabels ? Number.NaN : targetIn(known, label);
+  const levels = levelsOf(labels, (i) => isUsed[i] === 1, isFit);
+  const widthAt = widthsOf(dates);
+  const cohortsOn = new Map(dates.map(({ day, cohorts }) => [day, cohorts]));
+  const widths = (panel: Pick<LabelledRows, "days">) => Float64Array.from(panel.days, widthAt);
+  return {
+    byTicker: new Map(
+      ascending.map((panel, p) => [panel.ticker, { values: values[p]!, widths: widths(panel) }]),
+    ),
+    ...{ levels, thinDates },
+    ofOther: (other) => ({
+      values: other.y.map((label, row) => {
+        const cohort = cohortsOn.get(other.days[row]!)?.findLast(knownAt(other.labelDays[row]!));
+        return cohort === undefined || cohort.isEqual ? Number.NaN : targetIn(cohort, label);
+      }),
+      widths: widths(other),
+      levels,
     }),
-    widths: Float64Array.from(days, widthAt),
-    levels,
-  });
-  return { byTicker, levels, thinDates, ofOther };
+  };
 }
-
-/** NaN for a row without a label. */
-function targetIn({ mean, deviation }: Cohort, label: number): number {
-  return Math.max(-MAX_TARGET, Math.min(MAX_TARGET, (label - mean) / deviation));
-}
-
-const [FIT, LATER] = [1, 2];
 
 /** Shape (n) each: the labelled rows of all panels, ascending by date, then by the date of their label, then by ticker. */
 interface SortedLabels {
-  /** Ascending by code point. */
-  readonly panels: readonly LabelledRows[];
-  /** Index of the panel that has the row. */
+  /** The number of the panel that has the row, and the row within it. */
   readonly panelOf: Int32Array;
-  /** The row within its panel. */
-  readonly rows: Int32Array;
+  readonly rowOf: Int32Array;
   readonly days: Int32Array;
   readonly labelDays: Int32Array;
   readonly y: Float64Array;
 }
 
 /** In arrays of numbers: millions of rows as objects would need as much memory as a matrix. */
-function labelsByDate(unsorted: readonly LabelledRows[]): SortedLabels {
-  const panels = unsorted.toSorted((a, b) => compareCodePoints(a.ticker, b.ticker));
-  const most = panels.reduce((sum, { days }) => sum + days.length, 0);
-  const panelOf = new Int32Array(most);
-  const rows = new Int32Array(most);
-  const days = new Int32Array(most);
-  const labelDays = new Int32Array(most);
-  let count = 0;
-  for (const [p, panel] of panels.entries()) {
-    for (const [row, labelDay] of panel.labelDays.entries()) {
-      if (labelDay === NO_LABEL_DAY) continue;
-      panelOf[count] = p;
-      rows[count] = row;
-      days[count] = panel.days[row]!;
-      labelDays[count] = labelDay;
-      count++;
-    }
-  }
-  const order = orderByDates(days.subarray(0, count), labelDays.subarray(0, count));
+function sortLabels(panels: readonly LabelledRows[]): SortedLabels {
+  const labelled = panels.map(({ labelDays }) =>
+    [...labelDays.keys()].filter((row) => labelDays[row] !== NO_LABEL_DAY),
+  );
+  const gather = (of: (panel: LabelledRows, row: number, p: number) => number) =>
+    labelled.flatMap((rows, p) => rows.map((row) => of(panels[p]!, row, p)));
+  const days = Int32Array.from(gather(({ days }, row) => days[row]!));
+  const labelDays = Int32Array.from(gather(({ labelDays }, row) => labelDays[row]!));
+  const order = orderByDates(days, labelDays);
+  const sort = (values: readonly number[]) => order.map((i) => values[i]!);
+  const y = gather((panel, row) => panel.y[row]!);
   return {
-    panels,
-    panelOf: valuesAt(panelOf, order),
-    rows: valuesAt(rows, order),
-    days: valuesAt(days, order),
-    labelDays: valuesAt(labelDays, order),
-    y: order.map((i) => panels[panelOf[i]!]!.y[rows[i]!]!),
+    panelOf: sort(gather((_, _row, p) => p)),
+    rowOf: sort(gather((_, row) => row)),
+    days: order.map((i) => days[i]!),
+    labelDays: order.map((i) => labelDays[i]!),
+    y: Float64Array.from(order, (i) => y[i]!),
   };
 }
 
@@ -161,47 +143,55 @@ interface Cohort {
   readonly labelDay: Day;
   readonly mean: number;
   readonly deviation: number;
-  readonly hasEqualLabels: boolean;
+  /** Whether all labels are equal up to rounding. */
+  readonly isEqual: boolean;
 }
 
-interface DateSpreads {
+interface DateCohorts {
   readonly day: Day;
   /** Ascending by label date: those with at least MIN_DATE_TICKERS known labels. */
   readonly cohorts: readonly Cohort[];
 }
 
-/** Statistics of the labels [from, to), all of one date. */
+/** @param from the labels [from, to) are those of one date. */
 function cohortsOf({ labelDays, y }: SortedLabels, from: number, to: number): Cohort[] {
   const cohorts: Cohort[] = [];
   for (const [begin, end] of runsOf(labelDays, from, to)) {
-    if (end - from < MIN_DATE_TICKERS) continue;
-    cohorts.push({ begin, end, labelDay: labelDays[begin]!, ...spreadOf(y.subarray(from, end)) });
+    const n = end - from;
+    if (n < MIN_DATE_TICKERS) continue;
+    let [sum, squares, largest] = [0, 0, 0];
+    for (let i = from; i < end; i++) sum += y[i]!;
+    const mean = sum / n;
+    for (let i = from; i < end; i++) {
+      squares += (y[i]! - mean) * (y[i]! - mean);
+      largest = Math.max(largest, Math.abs(y[i]!));
+    }
+    const deviation = Math.sqrt(squares / n);
+    const isEqual = deviation <= EQUAL * largest;
+    cohorts.push({ begin, end, labelDay: labelDays[begin]!, mean, deviation, isEqual });
   }
   return cohorts;
 }
 
-function spreadOf(labels: Float64Array): Pick<Cohort, "mean" | "deviation" | "hasEqualLabels"> {
-  let [sum, squares, largest] = [0, 0, 0];
-  for (const y of labels) sum += y;
-  const mean = sum / labels.length;
-  for (const y of labels) {
-    squares += (y - mean) * (y - mean);
-    largest = Math.max(largest, Math.abs(y));
-  }
-  const deviation = Math.sqrt(squares / labels.length);
-  return { mean, deviation, hasEqualLabels: deviation <= EQUAL * largest };
+/** NaN for a row without a label. */
+function targetIn({ mean, deviation }: Cohort, label: number): number {
+  return Math.max(-MAX_TARGET, Math.min(MAX_TARGET, (label - mean) / deviation));
 }
 
-/** The width of each date. @param spreads ascending by date. */
-function widthsOf(spreads: readonly DateSpreads[]): (day: Day) => number {
-  const dates = Int32Array.from(spreads, ({ day }) => day);
+function knownAt(day: Day): (cohort: Cohort) => boolean {
+  return ({ labelDay }) => labelDay <= day;
+}
+
+/** The width of each date. @param dates ascending. */
+function widthsOf(dates: readonly DateCohorts[]): (day: Day) => number {
+  const days = Int32Array.from(dates, ({ day }) => day);
   const widths = new Map<Day, number>();
   return (day) => {
-    const known = widths.get(day);
-    if (known !== undefined) return known;
+    const found = widths.get(day);
+    if (found !== undefined) return found;
     let [squares, count] = [0, 0];
-    for (let i = countBefore(dates, day) - 1; i >= 0 && count < WIDTH_DATES; i--) {
-      const cohort = spreads[i]!.cohorts.findLast(({ labelDay }) => labelDay <= day);
+    for (let i = countBefore(days, day) - 1; i >= 0 && count < WIDTH_DATES; i--) {
+      const cohort = dates[i]!.cohorts.findLast(knownAt(day));
       if (cohort === undefined) continue;
       squares += cohort.deviation * cohort.deviation;
       count++;
@@ -212,25 +202,16 @@ function widthsOf(spreads: readonly DateSpreads[]): (day: Day) => number {
   };
 }
 
-/** @param kinds FIT or LATER for each label of a row with a target, 0 for the others. */
-function levelsOf({ labelDays, y }: SortedLabels, kinds: Uint8Array): Levels {
-  const order = orderByDates(labelDays, labelDays).filter((i) => kinds[i] !== 0);
+function levelsOf(
+  { labelDays, y }: SortedLabels,
+  isUsed: (i: number) => boolean,
+  isFit: (i: number) => boolean,
+): Levels {
+  const order = orderByDates(labelDays, labelDays).filter(isUsed);
+  const days = order.map((i) => labelDays[i]!);
   let sum = 0;
-  return levels(
-    valuesAt(labelDays, order),
-    order.map((i) => (sum += y[i]!)),
-    // Labels of fit rows are known by the cut and all others after it, so they stay first.
-    order.findLastIndex((i) => kinds[i] === FIT) + 1,
-  );
-}
-
-/**
- * Keeps only these two arrays.
- * @param days shape (n), ascending.
- * @param sums shape (n): of the labels up to each.
- * @param fit the labels of fit rows.
- */
-function levels(days: Int32Array, sums: Float64Array, fit: number): Levels {
+  const sums = Float64Array.from(order, (i) => (sum += y[i]!));
   const mean = (count: number) => (count === 0 ? Number.NaN : sums[count - 1]! / count);
-  return { final: mean(fit), knownAt: (day) => mean(countBefore(days, day + 1)) };
+  // Labels of fit rows are known by the cut and all others after it, so they stay first.
+  return { final: mean(order.findLastIndex(isFit) + 1), knownAt: (day) => mean(countBefore(days, day + 1)) };
 }

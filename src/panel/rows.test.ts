@@ -14,8 +14,8 @@ test("sorts rows by the first date, then the second, and otherwise keeps their o
       (a, b) => rows[a]![0] - rows[b]![0] || rows[a]![1] - rows[b]![1] || a - b,
     );
     const fast = orderByDates(
-      rows.map(([first]) => first),
-      rows.map(([first, span]) => first + span),
+      Int32Array.from(rows, ([first]) => first),
+      Int32Array.from(rows, ([first, span]) => first + span),
     );
     assert.deepEqual([...fast], slow);
   });

@@ -85,73 +85,6 @@ test("rows, labels, fit and score agree with the slow twin on faulty histories",
   assert.ok(both > 20, `rows that wait and rows that lack something else must occur together: ${both}`);
 });
 
-/** Forty weekdays with every fault of the numeric contract at once, each inserted by hand. */
-function everyFault(): { quotes: Quotes; dates: string[] } {
-  const names = ["ok", "empty", "holey"];
-  const prices = new Map<string, number>();
-  const features = new Map<string, number[]>();
-  const dates: string[] = [];
-  let day = parseDay("2021-01-04")!;
-  for (let i = 0; i < 50; i++) {
-    if (i === 20) day += 14;
-    while ([0, 6].includes(new Date(day * 86_400_000).getUTCDay())) day++;
-    const date = formatDay(day);
-    dates.push(date);
-    prices.set(date, 100 + i);
-    features.set(date, [i, Number.NaN, i / 2]);
-    day++;
-  }
-  prices.set(dates[3]!, 0);
-  prices.set(dates[4]!, -5);
-  prices.set(dates[5]!, Number.NaN);
-  prices.set(dates[6]!, Number.POSITIVE_INFINITY);
-  prices.delete(dates[7]!);
-  features.delete(dates[9]!);
-  features.set("2021-01-09", [1, 1, 1]); // a Saturday: no price date
-  features.get(dates[11]!)![2] = Number.NaN;
-  features.get(dates[12]!)![0] = Number.NEGATIVE_INFINITY;
-  features.get(dates[13]!)![2] = Number.NaN;
-  features.get(dates[48]!)![1] = 1; // the empty feature gets values after the cut
-  prices.set("2020-01-02", 1); // before the window
-  features.set("2020-01-02", [1, 1, 1]);
-  return { quotes: { names, prices, features }, dates };
-}
-
-test("leaves exactly the trustworthy rows with every fault at once", () => {
-  const { quotes, dates } = everyFault();
-  const panel = build(quotes, dates[0]!, dates[49]!, dates[45]!);
-  const without = new Set([3, 4, 5, 6, 7, 9, 11, 12, 13]);
-  const kept = dates.filter((_, i) => !without.has(i));
-  assert.deepEqual(panel.columns, ["ok", "holey"]);
-  assert.deepEqual([...panel.days].map(formatDay), kept);
-  // The row before the gap of 14 days (19) has no label; 44 is the last whose label is known on date 45.
-  const fitDates = dates.filter((_, i) => !without.has(i) && i !== 19 && i <= 44);
-  assert.deepEqual(
-    [...panel.fit].map((i) => formatDay(panel.days[i]!)),
-    fitDates,
-  );
-  assert.deepEqual(
-    [...panel.score].map((i) => formatDay(panel.days[i]!)),
-    dates.slice(45),
-  );
-  // The label of date 2 spans the five dates without a price.
-  assert.equal(panel.y[2], Math.log(108 / 102));
-  assert.equal(formatDay(panel.labelDays[2]!), dates[8]);
-  assert.deepEqual(
-    panel.warnings.map(({ code, count, ticker }) => ({ code, count, ticker })),
-    [
-      { code: "nonpositive_price", count: 2, ticker: "AAA" },
-      { code: "long_gap", count: 1, ticker: "AAA" },
-      { code: "empty_feature", count: 1, ticker: "AAA" },
-      { code: "missing_features", count: 3, ticker: "AAA" },
-    ],
-  );
-  assert.match(panel.warnings[2]!.message, /\bempty\b/);
-  assert.match(panel.warnings[3]!.message, /holey is missing most often, on 2 rows/);
-  assert.equal(formatDay(panel.lastPriceDay), dates[49]);
-  assert.equal(formatDay(panel.lastFeatureDay!), dates[49]);
-});
-
 test("features dated past the window do not hide that those inside it end early", () => {
   const { quotes, dates } = clean(60);
   const features = new Map([...quotes.features].filter(([date]) => date !== dates[49]));
@@ -167,38 +100,6 @@ function clean(n: number): { quotes: Quotes; dates: string[] } {
   return { quotes, dates: [...quotes.prices.keys()] };
 }
 
-test("without Learning_end, only the last price date is a score row", () => {
-  const { quotes, dates } = clean(60);
-  const panel = build(quotes, dates[0]!, dates[59]!, dates[59]!);
-  assert.equal(panel.fit.length, 59);
-  assert.deepEqual([...panel.score], [59]);
-  assert.ok(Number.isNaN(panel.y[59]));
-  assert.deepEqual(panel.warnings, []);
-});
-
-test("uses the label realised on the cut itself, and not the next one", () => {
-  const { quotes, dates } = clean(60);
-  const panel = build(quotes, dates[0]!, dates[59]!, dates[40]!);
-  assert.equal(formatDay(panel.days[panel.fit.at(-1)!]!), dates[39]);
-  assert.equal(formatDay(panel.days[panel.score[0]!]!), dates[40]);
-});
-
-test("with a delay, score rows begin at the cut, even if the last rows with a known label are incomplete", () => {
-  const { quotes, dates } = clean(60);
-  for (const i of [36, 37]) (quotes.features.get(dates[i]!) as number[])[0] = Number.NaN;
-  const panel = build(quotes, dates[0]!, dates[59]!, dates[40]!, 2);
-  assert.equal(formatDay(panel.days[panel.fit.at(-1)!]!), dates[35]);
-  assert.equal(formatDay(panel.days[panel.score[0]!]!), dates[40]);
-});
-
-test("a cut on a day without trading uses what was known by then", () => {
-  const { quotes, dates } = clean(60);
-  const monday = dates.findIndex((date, i) => i > 40 && new Date(date).getUTCDay() === 1);
-  const sunday = formatDay(parseDay(dates[monday]!)! - 1);
-  const panel = build(quotes, dates[0]!, dates[59]!, sunday);
-  assert.equal(formatDay(panel.labelDays[panel.fit.at(-1)!]!), dates[monday - 1]);
-});
-
 test("thirty fit rows are enough and twenty-nine are not", () => {
   const { quotes, dates } = clean(60);
   assert.equal(build(quotes, dates[0]!, dates[59]!, dates[MIN_FIT_ROWS]!).fit.length, MIN_FIT_ROWS);
@@ -212,51 +113,6 @@ test("thirty fit rows are enough and twenty-nine are not", () => {
       return true;
     },
   );
-});
-
-test("a gap of ten calendar days makes a label, and one of eleven does not", () => {
-  const { quotes } = clean(60);
-  const last = parseDay([...quotes.prices.keys()].at(-1)!)!;
-  for (const [gap, labels] of [
-    [10, 60],
-    [11, 59],
-  ] as const) {
-    const later = formatDay(last + gap);
-    const prices = new Map(quotes.prices).set(later, 50);
-    const panel = build({ ...quotes, prices }, "2000-01-01", later, later);
-    assert.equal(panel.y.filter((y) => !Number.isNaN(y)).length, labels);
-    assert.equal(countOf(panel.warnings, "long_gap"), 60 - labels);
-    const text = panel.warnings.find(({ code }) => code === "long_gap")?.message;
-    if (gap === 11)
-      assert.match(text ?? "", new RegExp(`largest gap is from ${formatDay(last)} to ${later}\\.$`));
-  }
-});
-
-test("a ticker without a usable feature has no fit rows", () => {
-  const { quotes, dates } = clean(60);
-  const names: string[] = [];
-  const features = new Map(dates.map((date) => [date, []]));
-  assert.throws(() => build({ ...quotes, names, features }, dates[0]!, dates[59]!, dates[59]!), {
-    code: "insufficient_history",
-    message: /0 of 0 features have values/,
-  });
-});
-
-test("a ticker without any row in the window fails as insufficient_history with its counts", () => {
-  const { quotes } = clean(60);
-  assert.throws(() => build(quotes, "1999-01-01", "1999-12-31", "1999-12-31"), {
-    code: "insufficient_history",
-    message: /AAA has 0 fit rows.*0 price dates/,
-  });
-});
-
-test("names the first of two features that are missing equally often", () => {
-  const { quotes, dates } = clean(60);
-  const features = new Map(quotes.features)
-    .set(dates[5]!, [1, Number.NaN, 1, 1])
-    .set(dates[6]!, [1, 1, 1, Number.NaN]);
-  const panel = build({ ...quotes, features }, dates[0]!, dates[59]!, dates[59]!);
-  assert.match(panel.warnings[0]!.message, /2 rows lack a feature .*; 10 is missing most often, on 1 row\./);
 });
 
 /** A clean history in which the named features lack the given rows. */
@@ -301,25 +157,6 @@ test("counts rows that wait for the window of a feature separately from the warn
   const none = lacking({ mom: [30] });
   assert.deepEqual(none.warmUp, { rows: 0, feature: undefined });
   assert.equal(countOf(none.warnings, "missing_features"), 1);
-});
-
-test("permuting the features permutes only the columns of the matrix", () => {
-  const { quotes, dates } = clean(60);
-  const order = [2, 0, 3, 1];
-  const permuted: Quotes = {
-    names: order.map((c) => quotes.names[c]!),
-    prices: quotes.prices,
-    features: new Map([...quotes.features].map(([date, row]) => [date, order.map((c) => row[c]!)])),
-  };
-  const panel = build(quotes, dates[0]!, dates[59]!, dates[50]!);
-  const other = build(permuted, dates[0]!, dates[59]!, dates[50]!);
-  assert.deepEqual(other.columns, permuted.names);
-  const k = order.length;
-  assert.deepEqual(
-    other.x,
-    panel.x.map((_, at) => panel.x[at - (at % k) + order[at % k]!]!),
-  );
-  assert.deepEqual({ ...other, columns: 0, x: 0 }, { ...panel, columns: 0, x: 0 });
 });
 
 test("labels of prices at the ends of the float64 range stay finite", () => {

@@ -27,10 +27,7 @@ import type { ResolvedWindow } from "./window.ts";
 /** A ticker with fewer fit rows fails; a first walk-forward fold trains on at least this many. */
 export const MIN_FIT_ROWS = 30;
 
-/**
- * Everything a model may see of one ticker. Row i is the market date `days[i]`: its features `x[i]` are known at
- * that close, its label `y[i]` at the close of `labelDays[i]`.
- */
+/** What a model may see of one ticker. Row i is market date `days[i]`: `x[i]` is known at that close, `y[i]` at that of `labelDays[i]`. */
 export interface TickerPanel {
   readonly ticker: string;
   /** The k remaining features, in the order of the blob. */
@@ -50,8 +47,8 @@ export interface TickerPanel {
   /** Ascending indices of the fit rows: labels known by the cut. */
   readonly fit: Int32Array;
   /**
-   * Ascending indices of the score rows: every row dated at or after the label date of the last fit row, labelled or not. With a delay, the rows
-   * before that date are neither: a forecast at their dates could not have known the labels that the model learns. Later refits learn them.
+   * Ascending indices of the score rows: every row dated at or after the label date of the last fit row, labelled or not. With a delay, the
+   * rows between are neither, because a forecast at their dates could not have known what the model learned. Later refits learn them.
    */
   readonly score: Int32Array;
   /** The ticker's last price date in the window. */
@@ -60,7 +57,8 @@ export interface TickerPanel {
   readonly lastFeatureDay: Day | undefined;
   /** The last row before `cross_section` drops rows; absent without `cross_section`. */
   readonly lastRowDay?: Day;
-  readonly warmUp: WarmUp;
+  /** How many rows were dropped because they wait for the window of a feature, and the one that waits longest, the first if equal. */
+  readonly warmUp: { readonly rows: number; readonly feature: string | undefined };
   readonly warnings: readonly Warning[];
   readonly counts: RowCounts;
   /** The number of last columns that are z-scores among the tickers of a date; absent without `cross_section`. */
@@ -72,13 +70,6 @@ export interface TickerPanel {
    * label is known at that close. No model forecasts its rows dated before. Absent for all others.
    */
   readonly joins?: Day;
-}
-
-/** The number of rows that were dropped because they wait for the window of a feature. */
-export interface WarmUp {
-  readonly rows: number;
-  /** The feature that waits longest, the first one if equal; undefined if no row waits. */
-  readonly feature: string | undefined;
 }
 
 /** A panel without its features. */
@@ -126,11 +117,11 @@ export interface TickerInput {
 /**
  * Prices and features of one ticker become rows.
  *
- * A row is a candidate to learn from if its label date is at or before `window.cut`. Only candidates decide which features are empty, so
- * that no later row affects it; each row decides by itself whether it is complete.
+ * A row is a candidate to learn from if its label is known by `window.cut`, whatever its own date. Only candidates decide which features are
+ * empty, so that no later row affects it; each row decides by itself whether it is complete.
  *
  * @throws MucastError `insufficient_history`, with the counts of every step in `data.rows`, if fewer than MIN_FIT_ROWS fit rows remain;
- * `sparse_prices` if that is because prices are too far apart. Only this ticker fails; the caller continues with the others.
+ * `sparse_prices` if that is because prices are too far apart. Only this ticker fails.
  */
 export function buildTickerPanel({ ticker, prices, features, window }: TickerInput): TickerPanel {
   const priced = priceDates(prices, window);
@@ -138,22 +129,22 @@ export function buildTickerPanel({ ticker, prices, features, window }: TickerInp
   const volatility = recentVolatility(labels.returns);
   const spacing = priceSpacing(priced.days);
   const joined = joinRows(priced.days, features.days);
-  const candidates = joined.feature.filter((_, r) =>
-    isCandidate(labels.labelDays[joined.price[r]!]!, window),
-  );
+  const isKnown = (labelDay: Day) => labelDay !== NO_LABEL_DAY && labelDay <= window.cut;
+  const candidates = joined.feature.filter((_, r) => isKnown(labels.labelDays[joined.price[r]!]!));
 
   const columnar = { columns: features.columns, values: features.values, n: features.days.length };
   const kept = columnsWithValues(columnar, candidates);
-  const completeness = completeRows(columnar, kept, joined.feature);
-  const { complete, warmUpRows, missingByColumn } = completeness;
+  const missing = completeRows(columnar, kept, joined.feature);
+  const { complete, warmUpRows } = missing;
 
   const rowPrice = complete.map((r) => joined.price[r]!);
   const labelDays = rowPrice.map((p) => labels.labelDays[p]!);
   const days = rowPrice.map((p) => priced.days[p]!);
-  const fit = Int32Array.from(labelDays.keys()).filter((i) => isCandidate(labelDays[i]!, window));
+  const rows = days.map((_, i) => i);
+  const fit = rows.filter((i) => isKnown(labelDays[i]!));
   // The label of a date without a complete row counts too: models that learn from several tickers know theirs of that date.
-  const learned = labels.labelDays.findLast((day) => isCandidate(day, window));
-  const score = scoreRows(days, (fit.length > 0 && learned) || NO_LABEL_DAY);
+  const learned = fit.length === 0 ? NO_LABEL_DAY : labels.labelDays.findLast(isKnown)!;
+  const score = rows.subarray(countBefore(days, learned));
   const columns = kept.map((c) => features.columns[c]!);
   const counts: RowCounts = {
     priceDates: priced.days.length,
@@ -168,64 +159,43 @@ export function buildTickerPanel({ ticker, prices, features, window }: TickerInp
     fitRows: kept.length === 0 ? 0 : fit.length,
     scoreRows: score.length,
   };
-  if (counts.fitRows < MIN_FIT_ROWS) {
-    throw tooFar(ticker, counts, priced.days) ?? insufficientHistory(ticker, counts, window);
-  }
+  if (counts.fitRows < MIN_FIT_ROWS) throw tooShort(ticker, counts, priced.days, window);
 
-  const emptyNames = features.columns.filter((_, c) => !kept.includes(c));
   return {
-    ticker,
-    columns,
-    days,
+    ...{ ticker, columns, days, labelDays, fit, score, counts },
     x: gatherRowMajor(
       columnar,
       kept,
       complete.map((r) => joined.feature[r]!),
     ),
     y: Float64Array.from(rowPrice, (p) => labels.y[p]!),
-    labelDays,
     spacing: rowPrice.map((p) => spacing[p]!),
     volatility: Float64Array.from(rowPrice, (p) => volatility[p]!),
-    fit,
-    score,
     lastPriceDay: priced.days.at(-1)!,
     lastFeatureDay: features.days.findLast((day) => day >= window.start && day <= window.end),
-    warmUp: { rows: warmUpRows, feature: warmUpRows === 0 ? undefined : columns[completeness.slowest!] },
+    warmUp: { rows: warmUpRows, feature: warmUpRows === 0 ? undefined : columns[missing.slowest!] },
     warnings: rowWarnings({
-      ...{ ticker, counts, emptyNames, columns, warmUpRows, missingByColumn },
+      ...{ ticker, counts, columns, missing },
+      emptyNames: features.columns.filter((_, c) => !kept.includes(c)),
       largestGap: priced.days.subarray(labels.largestGap, labels.largestGap + 2),
       delay: window.delay ?? 0,
       suspicious: suspiciousPrices(priced.days, priced.prices),
     }),
-    counts,
   };
 }
 
-/** The purge: a label realised after the cut is not used, whatever the date of its row. */
-function isCandidate(labelDay: Day, window: ResolvedWindow): boolean {
-  return labelDay !== NO_LABEL_DAY && labelDay <= window.cut;
-}
-
-/**
- * The score rows of a ticker, ascending.
- * @param days shape (rows), ascending. @param learned the ticker's last label date that is known to the models; NO_LABEL_DAY without one.
- */
-export function scoreRows(days: Int32Array, learned: Day): Int32Array {
-  return Int32Array.from(days.keys()).subarray(countBefore(days, learned));
-}
-
 /** A longer window would not help if most dates have no label. */
-function tooFar(ticker: string, counts: RowCounts, days: Int32Array): MucastError | undefined {
-  const gapDays = sparseGapDays(days);
-  if (gapDays === undefined) return undefined;
-  const message = `${ticker} ${sparsePrices(gapDays)}: ${counts.longGaps} of ${counted(days.length, "price date")} have no label`;
-  return new MucastError("sparse_prices", message, { ticker, gap_days: gapDays, rows: counts });
-}
-
-function insufficientHistory(ticker: string, counts: RowCounts, window: ResolvedWindow): MucastError {
-  return new MucastError(
-    "insufficient_history",
-    `${ticker} has ${counted(counts.fitRows, "fit row")}, at least ${MIN_FIT_ROWS} are needed: ${describeCounts(counts, window.cut)}`,
-    { ticker, rows: counts },
-  );
+function tooShort(
+  ticker: string,
+  rows: RowCounts,
+  priceDays: Int32Array,
+  window: ResolvedWindow,
+): MucastError {
+  const gapDays = sparseGapDays(priceDays);
+  if (gapDays === undefined) {
+    const message = `${ticker} has ${counted(rows.fitRows, "fit row")}, at least ${MIN_FIT_ROWS} are needed: ${describeCounts(rows, window.cut)}`;
+    return new MucastError("insufficient_history", message, { ticker, rows });
+  }
+  const message = `${ticker} ${sparsePrices(gapDays)}: ${rows.longGaps} of ${counted(priceDays.length, "price date")} have no label`;
+  return new MucastError("sparse_prices", message, { ticker, gap_days: gapDays, rows });
 }

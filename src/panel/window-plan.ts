@@ -10,7 +10,7 @@ export interface WindowOptions {
 }
 
 /**
- * The windows of one ticker. Each entry is the row of the panel on which a window ends. The window contains that row and the lookback - 1
+ * The windows of one ticker. Each entry is the row of the panel on which a window ends, which contains that row and the lookback - 1
  * rows before it, labelled or not, and predicts the label of its last row. Rows ascend, even from part to part.
  */
 export interface WindowPlan {
@@ -26,55 +26,53 @@ export type WindowRows = Pick<
   "ticker" | "days" | "labelDays" | "y" | "relative" | "fit" | "score"
 >;
 
+/** Whether the window of `lookback` rows that ends on a row is complete. */
+export function isFull(row: number, lookback: number): boolean {
+  return row >= lookback - 1;
+}
+
 /**
  * Splits a ticker's fit windows by time and lists its score windows. Rows without a full window belong to no part.
  *
- * Timing: a window knows nothing later than its last row. A part has only windows whose label is known at the date of the next part's first
- * one: with a delay, it loses at most that many of its last windows.
- *
+ * Timing: a part has only windows whose label is known at the date of the next part's first one: with a delay, it loses at most that many of
+ * its last windows.
  * @throws MucastError `insufficient_history` if fewer than MIN_TRAINING_SAMPLES windows train, `constant_target` if the
  * training labels are all the same. Only this ticker fails.
  */
 export function planWindows(panel: WindowRows, { lookback, calibrates }: WindowOptions): WindowPlan {
   const { ticker, days, labelDays } = panel;
-  const isFull = (row: number): boolean => row >= lookback - 1;
-  const fit = panel.fit.filter(isFull);
+  const fit = panel.fit.filter((row) => isFull(row, lookback));
   const sizes = splitSizes(fit.length, calibrates);
   const [validateFrom, calibrateFrom] = [sizes.train, sizes.train + sizes.validate];
-  /** The rows of a part whose label is known at the date of the first row of the next part. */
   const partOf = (from: number, to: number) => {
     const next = to < fit.length ? days[fit[to]!]! : Number.POSITIVE_INFINITY;
     return fit.subarray(from, to).filter((row) => labelDays[row]! <= next);
   };
-  const plan = {
-    train: partOf(0, validateFrom),
-    validate: partOf(validateFrom, calibrateFrom),
-    calibrate: fit.subarray(calibrateFrom),
-    score: panel.score.filter(isFull),
-  };
-  const train = plan.train.length;
-  if (train < MIN_TRAINING_SAMPLES) {
+  const train = partOf(0, validateFrom);
+  if (train.length < MIN_TRAINING_SAMPLES) {
     throw new MucastError(
       "insufficient_history",
-      `${ticker} has ${counted(train, "training window")}, at least ${MIN_TRAINING_SAMPLES} are needed: ` +
+      `${ticker} has ${counted(train.length, "training window")}, at least ${MIN_TRAINING_SAMPLES} are needed: ` +
         `${fit.length} of ${counted(panel.fit.length, "fit row")} end a window of ${counted(lookback, "row")}, and the last of these are for validation`,
-      { ticker, fit_rows: panel.fit.length, windows: fit.length, training_windows: train, lookback },
+      {
+        ...{ ticker, fit_rows: panel.fit.length, windows: fit.length },
+        ...{ training_windows: train.length, lookback },
+      },
     );
   }
-  const targets = targetsOf(panel);
-  if (isConstantTarget(Float64Array.from(plan.train, (row) => targets[row]!))) {
-    throw constantTarget(ticker, train);
-  }
-  return plan;
+  const constant = constantTarget(panel, train);
+  if (constant !== undefined) throw constant;
+  return {
+    train,
+    validate: partOf(validateFrom, calibrateFrom),
+    calibrate: fit.subarray(calibrateFrom),
+    score: panel.score.filter((row) => isFull(row, lookback)),
+  };
 }
 
 /** Whether the network of a ticker has something to forecast among these rows. */
 export function hasScoreWindow({ score }: Pick<WindowRows, "score">, lookback: number): boolean {
-  return (score.at(-1) ?? -1) >= lookback - 1;
-}
-
-export function constantTarget(ticker: string, count: number): MucastError {
-  return new MucastError("constant_target", `${ticker}: all ${count} training labels are equal`, { ticker });
+  return isFull(score.at(-1) ?? -1, lookback);
 }
 
 /** Forecasts of a network that learned from fewer samples are noise. The same as the fit rows that a ticker needs. */
@@ -105,12 +103,18 @@ export function splitSizes(n: number, calibrates: boolean): SplitSizes {
 const ROUNDING = 10 * Number.EPSILON;
 
 /**
- * Whether labels leave a network nothing to learn: all are equal up to rounding, for example if a price grows by the same rate every day.
- * Targets are divided by their standard deviation, which would then be only rounding.
- * @param labels shape (n), finite, n >= 1.
+ * The error of a ticker whose training labels leave nothing to learn: all are equal up to rounding, for example if a price grows by the same
+ * rate every day. Targets are divided by their standard deviation, which would then be only rounding.
+ * @param train rows, at least one.
  */
-export function isConstantTarget(labels: Float64Array): boolean {
-  const least = labels.reduce((a, b) => Math.min(a, b));
-  const most = labels.reduce((a, b) => Math.max(a, b));
-  return most - least <= ROUNDING;
+export function constantTarget(
+  panel: Pick<WindowRows, "ticker" | "y" | "relative">,
+  train: Int32Array,
+): MucastError | undefined {
+  const targets = targetsOf(panel);
+  const learned = Float64Array.from(train, (row) => targets[row]!);
+  const spread = learned.reduce((a, b) => Math.max(a, b)) - learned.reduce((a, b) => Math.min(a, b));
+  if (spread > ROUNDING) return undefined;
+  const message = `${panel.ticker}: all ${train.length} training labels are equal`;
+  return new MucastError("constant_target", message, { ticker: panel.ticker });
 }

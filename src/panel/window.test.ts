@@ -19,11 +19,6 @@ const PRICES = [
   ticker("EMPTY", 90, [Number.NaN, -1]),
 ];
 
-test("keeps a given window, whose end is the cut", () => {
-  const resolved = resolveWindow({ start: 10, end: 500 }, PRICES, SOURCE);
-  assert.deepEqual(resolved, { window: { start: 10, end: 500, cut: 500 }, warnings: [] });
-});
-
 test("replaces a missing bound by the first or last price date of any ticker, and warns about each", () => {
   const { window, warnings } = resolveWindow({}, PRICES, SOURCE);
   assert.deepEqual(window, { start: 102, end: 104, cut: 104 });
@@ -33,10 +28,6 @@ test("replaces a missing bound by the first or last price date of any ticker, an
   );
   assert.match(warnings[0]!.message, /no start; the first price date of any ticker, 1970-04-13/);
   assert.match(warnings[1]!.message, /no end; the last price date of any ticker, 1970-04-15/);
-});
-
-test("the order of the tickers does not matter", () => {
-  assert.deepEqual(resolveWindow({}, PRICES.toReversed(), SOURCE), resolveWindow({}, PRICES, SOURCE));
 });
 
 test("Learning_end is the cut and may be either end of the window", () => {

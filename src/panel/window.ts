@@ -23,7 +23,6 @@ export interface ResolvedWindow {
 
 /**
  * Fills in what the data-extraction blob omits and checks the rest.
- * @param requested the bounds in the blob.
  * @param prices every ticker of the blob, in any order; read once, and only if a bound is missing.
  * @param source the blob's name, for errors.
  * @returns the window, and a `window_defaulted` warning for each bound that was missing.
@@ -31,72 +30,60 @@ export interface ResolvedWindow {
  *   and no price date can replace it.
  */
 export function resolveWindow(
-  requested: RequestedWindow,
+  { learningEnd, ...requested }: RequestedWindow,
   prices: Iterable<TickerPrices>,
   source: string,
 ): { window: ResolvedWindow; warnings: Warning[] } {
-  const { start: givenStart, end: givenEnd, learningEnd } = requested;
-  if (givenStart !== undefined && givenEnd !== undefined && givenStart > givenEnd) {
+  const isWhole = requested.start !== undefined && requested.end !== undefined;
+  const span = isWhole ? undefined : priceSpan(prices);
+  const warnings: Warning[] = [];
+  const boundOf = (bound: "start" | "end", which: "first" | "last"): Day => {
+    const day = requested[bound] ?? span?.[which];
+    if (day === undefined) {
+      throw new MucastError(
+        "insufficient_history",
+        `${source}: no ticker has a price that could replace the missing ${bound}`,
+        { source, path: bound, advice: "Give a data-extraction blob with prices." },
+      );
+    }
+    if (requested[bound] === undefined) {
+      warnings.push({
+        code: "window_defaulted",
+        message: `The data-extraction blob gives no ${bound}; the ${which} price date of any ticker, ${formatDay(day)}, was used.`,
+      });
+    }
+    return day;
+  };
+  const [start, end] = [boundOf("start", "first"), boundOf("end", "last")];
+  if (start > end && isWhole) {
     throw new MucastError(
       "invalid_data",
-      `${source}: the window starts on ${formatDay(givenStart)}, after its end ${formatDay(givenEnd)}`,
-      { source, path: "start", value: formatDay(givenStart), end: formatDay(givenEnd) },
+      `${source}: the window starts on ${formatDay(start)}, after its end ${formatDay(end)}`,
+      { source, path: "start", value: formatDay(start), end: formatDay(end) },
     );
   }
-  const warnings: Warning[] = [];
-  let start = givenStart;
-  let end = givenEnd;
-  if (start === undefined || end === undefined) {
-    const span = priceSpan(prices);
-    start ??= defaulted("start", "first", span?.first, warnings, source);
-    end ??= defaulted("end", "last", span?.last, warnings, source);
-    if (start > end) throw noPriceInWindow(start, end, source);
+  if (start > end) {
+    throw new MucastError(
+      "insufficient_history",
+      `${source}: no price date is in the window; with the missing bound filled in from the prices ` +
+        `it would run from ${formatDay(start)} to ${formatDay(end)}`,
+      { source, advice: OTHER_WINDOW },
+    );
   }
-  if (learningEnd !== undefined && (learningEnd < start || learningEnd > end)) {
+  if (learningEnd === undefined) return { window: { start, end, cut: end }, warnings };
+  if (learningEnd < start || learningEnd > end) {
     throw new MucastError(
       "invalid_data",
       `Learning_end ${formatDay(learningEnd)} is outside the window ${formatDay(start)} to ${formatDay(end)} of ${source}`,
       { source, path: "Learning_end", value: formatDay(learningEnd), advice: LEARNING_END },
     );
   }
-  const window = { start, end, cut: learningEnd ?? end };
-  return { window: learningEnd === undefined ? window : { ...window, learningEnd }, warnings };
+  return { window: { start, end, cut: learningEnd, learningEnd }, warnings };
 }
 
-function defaulted(
-  bound: "start" | "end",
-  which: "first" | "last",
-  day: Day | undefined,
-  warnings: Warning[],
-  source: string,
-): Day {
-  if (day === undefined) {
-    throw new MucastError(
-      "insufficient_history",
-      `${source}: no ticker has a price that could replace the missing ${bound}`,
-      { source, path: bound, advice: "Give a data-extraction blob with prices." },
-    );
-  }
-  warnings.push({
-    code: "window_defaulted",
-    message: `The data-extraction blob gives no ${bound}; the ${which} price date of any ticker, ${formatDay(day)}, was used.`,
-  });
-  return day;
-}
-
-function noPriceInWindow(start: Day, end: Day, source: string): MucastError {
-  return new MucastError(
-    "insufficient_history",
-    `${source}: no price date is in the window; with the missing bound filled in from the prices ` +
-      `it would run from ${formatDay(start)} to ${formatDay(end)}`,
-    { source, advice: OTHER_WINDOW },
-  );
-}
-
-/** First and last price date of any ticker, or undefined if there is no price at all. */
-function priceSpan(prices: Iterable<TickerPrices>): { first: Day; last: Day } | undefined {
-  let first = Number.POSITIVE_INFINITY;
-  let last = Number.NEGATIVE_INFINITY;
+/** First and last price date of any ticker; undefined if there is no price at all. */
+function priceSpan(prices: Iterable<TickerPrices>): { readonly first: Day; readonly last: Day } | undefined {
+  let [first, last] = [Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY];
   for (const { days, prices: values } of prices) {
     const head = values.findIndex(isPrice);
     if (head < 0) continue;

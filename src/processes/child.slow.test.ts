@@ -18,7 +18,6 @@ function startChild() {
   const child = new Child<ToChild, FromChild>({
     module: MODULE,
     env: { PATH: process.env.PATH! },
-    runs: "request",
     onMessage: ({ value }) => void values.push(value),
     onLine: (line) => void lines.push(line),
   });
@@ -68,7 +67,7 @@ test(
     const script = `
     import { Child } from ${JSON.stringify(new URL("./child.ts", import.meta.url).href)};
     const child = new Child({ module: ${JSON.stringify(MODULE)}, env: { PATH: process.env.PATH },
-      runs: "jobs", onMessage: () => console.log("blocked"), onLine: (line) => console.error(line) });
+      onMessage: () => console.log("blocked"), onLine: (line) => console.error(line) });
     child.send({ op: "block" });`;
     const parent = spawn(process.execPath, ["--input-type=module", "-e", script], {
       stdio: ["ignore", "pipe", "inherit"],

@@ -1,6 +1,6 @@
 import { type ChildProcess, fork, type Serializable } from "node:child_process";
 import { once } from "node:events";
-import { readFileSync, writeFileSync } from "node:fs";
+import { CLUSTER_VARIABLES } from "../engine/pool/cluster-secrets.ts";
 import { memoryOf } from "../engine/process-memory.ts";
 import { readLines } from "../engine/process-output.ts";
 import { killGroup, killSession, processesOfSession } from "./process-group.ts";
@@ -10,8 +10,6 @@ interface ChildProgram<FromChild> {
   readonly module: string;
   readonly env: Readonly<Record<string, string>>;
   readonly nodeArguments?: readonly string[];
-  /** Decides which processes the kernel kills first if the machine runs out of memory. */
-  readonly runs: keyof typeof OOM_SCORES;
   readonly onMessage: (message: FromChild) => void;
   /** Called with each line that it, or a process that it started, prints. */
   readonly onLine: (line: string) => void;
@@ -24,9 +22,6 @@ interface ChildEnd {
   readonly reason: string;
 }
 
-/** Added to the out-of-memory score of a process: requests die before jobs, which cost more to repeat, and both before the service. */
-const OOM_SCORES = { jobs: 500, request: 800 };
-const MAX_OOM_SCORE = 1_000;
 /** In characters; a longer line comes in pieces. */
 const MAX_LINE_LENGTH = 64 * 2 ** 10;
 const GRACE_MILLISECONDS = 5_000;
@@ -44,7 +39,7 @@ export class Child<ToChild extends object, FromChild> {
   readonly #process: ChildProcess | undefined;
   #isEnding = false;
 
-  constructor({ module, env, nodeArguments = [], runs, onMessage, onLine }: ChildProgram<FromChild>) {
+  constructor({ module, env, nodeArguments = [], onMessage, onLine }: ChildProgram<FromChild>) {
     try {
       this.#process = fork(module, {
         env,
@@ -60,7 +55,6 @@ export class Child<ToChild extends object, FromChild> {
     this.pid = this.#process.pid;
     this.ended = endOf(this.#process);
     if (this.pid === undefined) return;
-    offerToOomKiller(this.pid, OOM_SCORES[runs]);
     const { stdin, stdout, stderr } = this.#process;
     // Carries nothing: its end tells a thread of the child that this process has died.
     stdin!.on("error", () => undefined);
@@ -125,15 +119,32 @@ function notStarted(error: unknown): ChildEnd {
   return { how: undefined, reason: `no process could be started: ${message}` };
 }
 
+const PASSED_ON =
+  /^(PATH|HOME|USER|TMPDIR|TZ|LANG|LC_\w+|LD_LIBRARY_PATH|LD_PRELOAD|DYLD_\w+|XDG_CACHE_HOME|PYENV_\w+|MUCAST_PYTHON|NODE_EXTRA_CA_CERTS|NODE_COMPILE_CACHE|SSL_CERT_FILE|SSL_CERT_DIR)$/;
+
+/** What DefaultAzureCredential and the storage clients, the AWS SDK and our client of S3, and Ray read. */
+const CREDENTIALS = {
+  azure: /^(AZURE_\w+|IDENTITY_(ENDPOINT|HEADER|SERVER_THUMBPRINT)|IMDS_ENDPOINT|MSI_(ENDPOINT|SECRET))$/,
+  s3: /^(AWS_\w+|MUCAST_S3_PATH_STYLE)$/,
+  cluster: CLUSTER_VARIABLES,
+};
+
 /**
- * If the machine runs out of memory, makes the kernel kill a process and what it starts from now on before this process, which then can
- * report the failure. Does nothing on a system without such scores (macOS).
+ * The variables of the service's environment that a child process gets: those that find programs, folders and certificates, and the
+ * credentials of Azure, of S3 and of a cluster, if it needs them. It gets neither the database's URL nor any key of the service.
  */
-function offerToOomKiller(pid: number, more: number): void {
-  try {
-    const score = Number(readFileSync("/proc/self/oom_score_adj", "latin1")) + more;
-    writeFileSync(`/proc/${pid}/oom_score_adj`, String(Math.min(MAX_OOM_SCORE, score)));
-  } catch {
-    // There is no such file, or the process has ended.
-  }
+export function childEnvironment(
+  env: Readonly<Record<string, string | undefined>>,
+  needs: Readonly<Partial<Record<keyof typeof CREDENTIALS, boolean>>>,
+): Record<string, string> {
+  const kinds = ["azure", "s3", "cluster"] as const;
+  const passed = [PASSED_ON, ...kinds.filter((kind) => needs[kind]).map((kind) => CREDENTIALS[kind])];
+  const isPassed = ([name, value]: [string, string | undefined]) =>
+    value !== undefined && passed.some((names) => names.test(name));
+  return Object.fromEntries(Object.entries(env).filter(isPassed)) as Record<string, string>;
+}
+
+/** The folder for temporary files of a process with this environment, as `os.tmpdir` finds it. */
+export function temporaryOf({ TMPDIR }: Readonly<Record<string, string>>): string {
+  return TMPDIR || "/tmp";
 }

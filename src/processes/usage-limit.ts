@@ -7,6 +7,12 @@ export interface Usage<User> {
   readonly bytes: number;
 }
 
+/** In bytes. */
+export interface OverLimit {
+  readonly together: number;
+  readonly limit: number;
+}
+
 interface UsageLimitOptions<User> {
   readonly measure: () => Promise<readonly Usage<User>[]>;
   /** Limit of all together, in bytes. @param together what they take. */
@@ -15,12 +21,6 @@ interface UsageLimitOptions<User> {
   readonly onOver: (usages: readonly Usage<User>[], facts: OverLimit) => void;
   /** Milliseconds between two measurements: `factor` times as long as a measurement takes, within bounds. */
   readonly pause: { readonly min: number; readonly max: number; readonly factor: number };
-}
-
-/** In bytes. */
-export interface OverLimit {
-  readonly together: number;
-  readonly limit: number;
 }
 
 /**
@@ -73,13 +73,8 @@ export async function diskBytes(folder: string, pid: number): Promise<number> {
     const file = await found.catch(() => undefined);
     if (file !== undefined) byInode.set(file.ino, file.blocks * BLOCK_BYTES);
   };
-  const walk = async (place: string) => {
-    for (const entry of await readdir(place, { withFileTypes: true }).catch(() => [])) {
-      const path = join(place, entry.name);
-      await (entry.isDirectory() ? walk(path) : add(lstat(path)));
-    }
-  };
-  await walk(folder);
+  const entries = await readdir(folder, { recursive: true, withFileTypes: true }).catch(() => []);
+  for (const entry of entries) if (!entry.isDirectory()) await add(lstat(join(entry.parentPath, entry.name)));
   const place = await realpath(folder).catch(() => folder);
   const descriptors = `/proc/${pid}/fd`;
   for (const name of await readdir(descriptors).catch(() => [])) {
@@ -91,11 +86,9 @@ export async function diskBytes(folder: string, pid: number): Promise<number> {
 }
 
 /** Bytes of the file system of a folder that programs may still write; infinite if it does not say. */
-export async function freeBytes(folder: string): Promise<number> {
-  try {
-    const { bavail, bsize } = await statfs(folder);
-    return bavail * bsize;
-  } catch {
-    return Number.POSITIVE_INFINITY;
-  }
+export function freeBytes(folder: string): Promise<number> {
+  return statfs(folder).then(
+    ({ bavail, bsize }) => bavail * bsize,
+    () => Number.POSITIVE_INFINITY,
+  );
 }

@@ -1,7 +1,6 @@
-import { createHash, type Hash } from "node:crypto";
-import { createReadStream } from "node:fs";
+import { createHash } from "node:crypto";
 import { type Entry, entriesOf, fileSource } from "../outputs/read-members.ts";
-import { Differences, type Path, spellingOf } from "./differences.ts";
+import { Differences, type Path } from "./differences.ts";
 
 /** A JSON object in a file on this machine. */
 export interface DocumentFile {
@@ -13,96 +12,36 @@ export interface DocumentFile {
 /** Members that identify a run and its machine. A replay does not compare them. */
 const NOT_COMPARED: ReadonlySet<string> = new Set(["id", "created_at", "machine"]);
 
-/** A document's text without white space between its tokens: `{`, all members except NOT_COMPARED, joined by commas, and `}`. */
-interface DigestedFile extends DocumentFile {
+/** What is known of two documents. */
+export interface Comparison {
+  readonly differences: Differences;
+  /** SHA-256 of their compared text: `{`, all members except NOT_COMPARED without white space between tokens, joined by commas, and `}`. */
   readonly sha256: string;
-  /** The number of numbers in that text. */
+  readonly replayed_sha256: string;
+  /** The number of numbers in the recorded one. */
   readonly numbers: number;
-  /** SHA-256 of each member, by name, in the order of the document. */
-  readonly members: ReadonlyMap<string, string>;
-}
-
-const [SPACE, QUOTE, BACKSLASH, COMMA, COLON, OPEN] = Buffer.from(' "\\,:[');
-/** `{` and `[` are these bytes, and `}` and `]` two more. */
-const isOpening = (byte: number) => byte === 0x5b || byte === 0x7b;
-const isClosing = (byte: number) => byte === 0x5d || byte === 0x7d;
-const isNumberStart = (byte: number) => byte === 0x2d || (byte >= 0x30 && byte <= 0x39);
-
-export async function digestOf({ path, name: source }: DocumentFile): Promise<DigestedFile> {
-  const whole = createHash("sha256").update("{");
-  const members = new Map<string, string>();
-  let [depth, last, numbers, inString, isEscaped] = [0, 0, 0, false, false];
-  /** Of the member that begins, until its value does. */
-  let key: number[] | undefined = [];
-  let [name, mark] = ["", ""];
-  /** Of a member that is compared. */
-  let member: Hash | undefined;
-  for await (const chunk of createReadStream(path, { highWaterMark: 2 ** 20 })) {
-    const kept = Buffer.allocUnsafe(chunk.length);
-    let length = 0;
-    const flush = () => {
-      const text = kept.subarray(0, length);
-      length = 0;
-      whole.update(text);
-      member?.update(text);
-    };
-    for (const byte of chunk as Buffer) {
-      if (inString) {
-        if (isEscaped) isEscaped = false;
-        else if (byte === BACKSLASH) isEscaped = true;
-        else inString = byte !== QUOTE;
-      } else {
-        if (byte <= SPACE!) continue;
-        inString = byte === QUOTE;
-        if (isOpening(byte) && depth++ === 0) continue;
-        if (isClosing(byte)) depth--;
-        if ((byte === COMMA && depth === 1) || depth === 0) {
-          flush();
-          if (member !== undefined) members.set(name, member.digest("hex"));
-          [member, key] = [undefined, []];
-          continue;
-        }
-        if (byte === COLON && key !== undefined) {
-          const text = Buffer.from(key).toString();
-          [name, key] = [JSON.parse(text) as string, undefined];
-          if (!NOT_COMPARED.has(name)) {
-            whole.update(`${mark}${text}`);
-            [mark, member] = [",", createHash("sha256").update(text)];
-          }
-        }
-        if (member && isNumberStart(byte) && (last === OPEN || last === COMMA || last === COLON)) numbers++;
-      }
-      if (key !== undefined) key.push(byte);
-      else if (member !== undefined) kept[length++] = byte;
-      last = byte;
-    }
-    flush();
-  }
-  return { path, name: source, sha256: whole.update("}").digest("hex"), numbers, members };
 }
 
 /**
- * Compares two documents: members with other digests are parsed, one entry at a time.
+ * Compares two documents, one entry at a time.
  * @param isOtherBuild whether the recorded one may lack what later versions added.
  * @throws MucastError unreadable_blob, invalid_data for a value that is not JSON or has a key twice; too_large.
  */
 export async function compareDocuments(
-  recorded: DigestedFile,
-  replayed: DigestedFile,
+  recorded: DocumentFile,
+  replayed: DocumentFile,
   isOtherBuild: boolean,
-): Promise<Differences> {
+): Promise<Comparison> {
   const differences = new Differences(isOtherBuild);
-  if (recorded.sha256 === replayed.sha256) return differences;
-  const isShared = (member: string) => recorded.members.has(member) && replayed.members.has(member);
-  const isOther = (member: string) => recorded.members.get(member) !== replayed.members.get(member);
-  const documents = [recorded, replayed].map(({ path, name }) =>
-    entriesOf(fileSource(path, name), undefined, isOther),
-  );
+  const documents = [new ComparedText(), new ComparedText()] as const;
+  const entries = [documents[0].read(recorded), documents[1].read(replayed)] as const;
   /** Members whose entries come in another order. */
   const moved = new Set<string>();
-  for await (const [before, after] of joined(documents, isShared)) {
+  for await (const [before, after] of joined(entries)) {
     const { member, key } = (before ?? after)!;
     const path = key === undefined ? [member] : [member, key];
+    const isInOneOnly = documents.some(({ members }) => !members.has(member));
+    if (key !== undefined && isInOneOnly) continue;
     if (after === undefined) differences.other(path, shownAlone(before!), undefined);
     else if (before === undefined) differences.added(path, shownAlone(after));
     else {
@@ -110,54 +49,86 @@ export async function compareDocuments(
       compareEntries(path, before, after, differences);
     }
   }
-  for (const member of recorded.members.keys()) {
-    if (!isShared(member) || !isOther(member) || differences.found.has(member)) continue;
-    if (moved.has(member)) differences.other([member], "members in this order", "members in another order");
-    else differences.spelling([member], { count: 1, recorded: "its names", replayed: "the same names" });
-  }
-  if (differences.found.size === 0)
-    differences.other([], "members in this order", "members in another order");
-  return differences;
+  const orders = documents.map(({ members }, side) =>
+    [...members].filter((member) => documents[1 - side]!.members.has(member)),
+  );
+  if (differences.found.size === 0 && orders[0]!.some((member, i) => member !== orders[1]![i])) moved.add("");
+  for (const member of moved)
+    if (!differences.found.has(member))
+      differences.other(member === "" ? [] : [member], "members in this order", "members in another order");
+  const [{ sha256, numbers }, { sha256: replayed_sha256 }] = documents;
+  return { differences, sha256, replayed_sha256, numbers };
 }
 
-/** An entry, and how many of its member come before it. */
+/** The entries of a document that are compared, and what all of them add up to once they have been read. */
+class ComparedText {
+  readonly members = new Set<string>();
+  numbers = 0;
+  sha256 = "";
+
+  async *read({ path, name }: DocumentFile): AsyncGenerator<Indexed> {
+    const hash = createHash("sha256");
+    let [opening, closing, index] = ["{", "", 0];
+    const isCompared = (member: string) => !NOT_COMPARED.has(member);
+    for await (const entry of entriesOf(fileSource(path, name), undefined, isCompared)) {
+      const { member, key, value } = entry;
+      const text = compact(entry.text);
+      if (key === undefined) {
+        this.members.add(member);
+        const hasEntries = text === "{}";
+        hash.update(`${closing}${opening}${JSON.stringify(member)}:${hasEntries ? "{" : text}`);
+        [opening, closing, index] = [",", hasEntries ? "}" : "", 0];
+      } else hash.update(`${index++ === 0 ? "" : ","}${JSON.stringify(key)}:${text}`);
+      this.numbers += countNumbers(value);
+      yield { ...entry, text, index };
+    }
+    this.sha256 = hash.update(`${closing}${this.members.size === 0 ? "{" : ""}}`).digest("hex");
+  }
+}
+
+/** JSON text without white space between its tokens. */
+function compact(text: string): string {
+  return /\s/.test(text) ? text.replace(/("[^"\\]*(?:\\.[^"\\]*)*")|\s+/g, "$1") : text;
+}
+
+function countNumbers(value: unknown): number {
+  if (typeof value === "number") return 1;
+  if (typeof value !== "object" || value === null) return 0;
+  return Object.values(value).reduce<number>((sum, inner) => sum + countNumbers(inner), 0);
+}
+
+/** An entry, with its compact text, and how many of its member come before it. */
 type Indexed = Entry & { readonly index: number };
 
 /**
  * Pairs the entries of two documents, which need little memory if they have the same order.
- * @param isShared whether both have the member; of another one, only the member itself is yielded.
  * @yields each pair as soon as both have come; then those of only one document.
  */
 async function* joined(
-  documents: readonly ReturnType<typeof entriesOf>[],
-  isShared: (member: string) => boolean,
+  documents: readonly [AsyncGenerator<Indexed>, AsyncGenerator<Indexed>],
 ): AsyncGenerator<readonly [before: Indexed | undefined, after: Indexed | undefined]> {
-  const waiting = documents.map(() => new Map<string, Indexed>());
-  const counts = documents.map(() => new Map<string, number>());
+  const waiting = [new Map<string, Indexed>(), new Map<string, Indexed>()] as const;
   try {
     for (let isOpen = true; isOpen; ) {
       isOpen = false;
-      for (const [side, document] of documents.entries()) {
-        const { value } = await document.next();
-        if (value === undefined) continue;
+      for (const side of [0, 1] as const) {
+        const { value: entry, done } = await documents[side].next();
+        if (done === true) continue;
         isOpen = true;
-        const { member, key } = value;
-        if (key !== undefined && !isShared(member)) continue;
-        const entry = { ...value, index: counts[side]!.get(member) ?? 0 };
-        counts[side]!.set(member, entry.index + 1);
-        const path = JSON.stringify([member, key]);
-        const pair = waiting[1 - side]!.get(path);
-        if (pair === undefined) waiting[side]!.set(path, entry);
+        const path = JSON.stringify([entry.member, entry.key]);
+        const other = waiting[side === 0 ? 1 : 0];
+        const pair = other.get(path);
+        if (pair === undefined) waiting[side].set(path, entry);
         else {
-          waiting[1 - side]!.delete(path);
+          other.delete(path);
           yield side === 0 ? [entry, pair] : [pair, entry];
         }
       }
     }
-    for (const entry of waiting[0]!.values()) yield [entry, undefined];
-    for (const entry of waiting[1]!.values()) yield [undefined, entry];
+    for (const entry of waiting[0].values()) yield [entry, undefined];
+    for (const entry of waiting[1].values()) yield [undefined, entry];
   } finally {
-    await Promise.all(documents.map((document) => document.return()));
+    await Promise.all(documents.map((document) => document.return(undefined)));
   }
 }
 
@@ -171,9 +142,8 @@ function compareEntries(path: Path, before: Entry, after: Entry, differences: Di
   const { total } = differences;
   compareValues(path, before.value, after.value, differences);
   if (differences.total > total) return;
-  const spelling = spellingOf(before.text, after.text);
-  if (spelling === undefined) differences.other(path, before.text, after.text);
-  else if (spelling.count > 0) differences.spelling(path, spelling);
+  const isSame = JSON.stringify(before.value) === JSON.stringify(after.value);
+  differences[isSame ? "spelling" : "other"](path, before.text, after.text);
 }
 
 /** Counts every difference between two JSON values, in the order of the recorded one. */

@@ -6,9 +6,9 @@ import {
   REPLAY_REASONS,
   type ReplayBlob,
 } from "../contract/output/replay-blob.ts";
-import { choiceFaults } from "../evaluate/choice/recorded-choice.ts";
+import { choiceFaults } from "../evaluate/choice/prequential.ts";
 import { fileSource, readMembers } from "../outputs/read-members.ts";
-import { compareDocuments, type DocumentFile, digestOf } from "./compare-documents.ts";
+import { compareDocuments, type DocumentFile } from "./compare-documents.ts";
 import { publicName } from "./find-inputs.ts";
 import { likelyReason } from "./likely-reason.ts";
 import { crashedTickers, type RecordedFacts, readFacts } from "./recorded-output.ts";
@@ -39,9 +39,7 @@ export async function compareOutputs(
   );
   const isOtherBuild = versions.some(({ name }) => name === "mucast" || name === "commit");
   const machine = changedFacts(machineOf(facts), machineOf(after));
-  const documents = [await digestOf(recorded), await digestOf(replayed)] as const;
-  const differences = await compareDocuments(...documents, isOtherBuild);
-  const [{ sha256, numbers }, { sha256: replayed_sha256 }] = documents;
+  const { differences, ...compared } = await compareDocuments(recorded, replayed, isOtherBuild);
   const found = { versions, machine, lacks: differences.lacks, differences: differences.summary() };
   const inputs = (["feature", "data_extractor"] as const)
     .filter((kind) => before[`${kind}_sha256`] !== now[`${kind}_sha256`])
@@ -57,7 +55,7 @@ export async function compareOutputs(
   return {
     verdict: reason === undefined ? "identical" : REPLAY_REASONS[reason.code].verdict,
     reason,
-    compared: { sha256, replayed_sha256, numbers },
+    compared,
     ...found,
   };
 }

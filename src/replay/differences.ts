@@ -71,9 +71,9 @@ export class Differences {
   }
 
   /** Values that are equal but written differently. */
-  spelling(path: Path, { count, recorded, replayed }: Spelling): void {
+  spelling(path: Path, recorded: string, replayed: string): void {
     this.#note(path);
-    this.#spellings += count;
+    this.#spellings += 1;
     this.#firstSpelling ??= { path: pathText(path), ...shownPair(recorded, replayed) };
   }
 
@@ -181,52 +181,4 @@ function optionalPath(path: Path): string | undefined {
     } else return undefined;
   }
   return undefined;
-}
-
-/** How the spelling of equal JSON differs between two texts. */
-interface Spelling {
-  /** Numbers, strings and keys with different spellings. */
-  readonly count: number;
-  /** The first of them, in both texts. */
-  readonly recorded: string;
-  readonly replayed: string;
-}
-
-/**
- * Compares two JSON texts, token by token: another writer spells 1e-7 as 1e-07, 1 as 1.0 or ä as \u00e4.
- * @returns undefined if they differ in more than spelling and white space, for example in the order of members.
- */
-export function spellingOf(recorded: string, replayed: string): Spelling | undefined {
-  const others = tokensOf(replayed);
-  let spelling: Spelling = { count: 0, recorded: "", replayed: "" };
-  for (const token of tokensOf(recorded)) {
-    const { value: other, done } = others.next();
-    if (other === token) continue;
-    if (done || MARKS.has(token) || MARKS.has(other)) return undefined;
-    if (!Object.is(JSON.parse(token), JSON.parse(other))) return undefined;
-    if (spelling.count === 0) spelling = { count: 0, recorded: token, replayed: other };
-    spelling = { ...spelling, count: spelling.count + 1 };
-  }
-  return others.next().done ? spelling : undefined;
-}
-
-const MARKS: ReadonlySet<string> = new Set("{}[],:");
-const SPACES: ReadonlySet<string> = new Set(" \t\n\r");
-
-/**
- * @yields strings and keys, punctuation, numbers and words of a JSON text. It is a loop, because a regular expression would need a stack as
- * deep as a text is long.
- */
-function* tokensOf(json: string): Generator<string, void> {
-  for (let start = 0, end = 0; start < json.length; start = end) {
-    end = start + 1;
-    if (SPACES.has(json[start]!)) continue;
-    if (json[start] === '"') {
-      while (json[end] !== '"') end += json[end] === "\\" ? 2 : 1;
-      end += 1;
-    } else if (!MARKS.has(json[start]!)) {
-      while (end < json.length && !MARKS.has(json[end]!) && !SPACES.has(json[end]!)) end += 1;
-    }
-    yield json.slice(start, end);
-  }
 }

@@ -9,12 +9,12 @@ import { startPostgres } from "../../test/servers/postgres.testing.ts";
 import { FolderStore } from "../blob/folder/folder-store.ts";
 import { MucastError } from "../contract/errors/errors.ts";
 import { openDatabase } from "./database/database.ts";
-import { Readiness } from "./readiness.ts";
+import { watchReadiness } from "./readiness.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "mucast-ready-"));
 after(() => rmSync(folder, { recursive: true, force: true }));
 
-type Parts = ConstructorParameters<typeof Readiness>[0];
+type Parts = Parameters<typeof watchReadiness>[0];
 
 /** A readiness whose clock only `pass` moves. `failing` runs a round of checks, and returns what failed. */
 function readinessOf(
@@ -24,7 +24,7 @@ function readinessOf(
 ) {
   let now = Math.floor(performance.now());
   t.mock.method(performance, "now", () => now);
-  const readiness = new Readiness({ isOneCaller: true, phase, ...parts });
+  const readiness = watchReadiness({ isOneCaller: true, phase, ...parts });
   const failing = async () => {
     await readiness.look();
     const failed = (await readiness.checks()).filter(({ ok }) => !ok);
@@ -39,13 +39,13 @@ function readinessOf(
 }
 
 /** One on a new SQLite database and a folder of blobs. */
-async function onFolder(t: TestContext, phase?: Parts["phase"], timeoutMilliseconds?: number) {
+async function onFolder(t: TestContext, phase?: Parts["phase"]) {
   const dataDir = mkdtempSync(join(folder, "data-"));
   const database = await openDatabase({ data_dir: dataDir });
   t.after(() => database.close());
   const blobFolder = join(dataDir, "blobs");
   const store = new FolderStore(blobFolder, "http://x");
-  const ready = readinessOf(t, { database, store, blobFolder, dataDir, timeoutMilliseconds }, phase);
+  const ready = readinessOf(t, { database, store, blobFolder, dataDir }, phase);
   return { dataDir, database, blobFolder, store, ...ready };
 }
 
@@ -61,37 +61,6 @@ test("a working service is ready, and one that starts or drains does not accept 
   assert.deepEqual(await failing(), ["accepting: the service is about to start"]);
   phase = "draining";
   assert.deepEqual(await failing(), ["accepting: the service is about to end"]);
-});
-
-test("only the timer runs the checks", async (t) => {
-  t.mock.timers.enable({ apis: ["setTimeout"] });
-  const { readiness, database, store } = await onFolder(t);
-  const [put, write] = [t.mock.method(store, "put"), t.mock.method(database, "write")];
-  const counts = () => [put.mock.callCount(), write.mock.callCount()];
-  readiness.start();
-  for (let probe = 0; probe < 20; probe++) assert.ok((await readiness.checks()).every(({ ok }) => ok));
-  assert.deepEqual(counts(), [2, 1]);
-  t.mock.timers.tick(5_000);
-  await readiness.look();
-  assert.deepEqual(counts(), [4, 2]);
-  put.mock.mockImplementation(() => Promise.reject(new Error("away")));
-  t.mock.timers.tick(5_000);
-  await readiness.look();
-  t.mock.timers.tick(1_000);
-  assert.equal(write.mock.callCount(), 4, "a check that fails is repeated sooner");
-  await readiness.close();
-});
-
-test("a check that does not return fails, and does not start again meanwhile", async (t) => {
-  const { failing, store } = await onFolder(t, undefined, 500);
-  const held = Promise.withResolvers<void>();
-  const put = t.mock.method(store, "put", () => held.promise);
-  for (let round = 0; round < 2; round++)
-    assert.ok((await failing()).includes("storage: it does not answer"));
-  assert.equal(put.mock.callCount(), 1);
-  held.resolve();
-  // On a busy machine another check may be late as well.
-  while ((await failing()).length > 0);
 });
 
 test("a folder that was moved away or cannot be written is reported, and submissions are refused", async (t) => {

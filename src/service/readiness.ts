@@ -1,5 +1,4 @@
 import { type BigIntStats, statSync } from "node:fs";
-import { setTimeout as pause } from "node:timers/promises";
 import type { BlobStore } from "../blob/store.ts";
 import { MucastError } from "../contract/errors/errors.ts";
 import type { Database } from "./database/database.ts";
@@ -12,13 +11,12 @@ const PROBE_NAME = "readiness.0.json";
 const PROBE = new Uint8Array(64 * 2 ** 10);
 /** The pause between the end of one round of checks and the start of the next. */
 const PAUSE_MILLISECONDS = 5_000;
-/** The same while a check fails, so that it is soon known to pass again. */
 const FAILED_PAUSE_MILLISECONDS = 1_000;
 const TIMEOUT_MILLISECONDS = 10_000;
 /**
- * How long the database or the storage that services share may fail before a service is no longer ready. No service can do without
- * it, so one that is away for seconds (a restart, a failover) would take all of them out of a load balancer at once, and callers would
- * get refused connections in place of 503 with Retry-After.
+ * How long the database or the storage that services share may fail before a service is no longer ready. If it is away for seconds (a
+ * restart, a failover), all services would leave a load balancer at once, and callers would get refused connections in place of 503 with
+ * Retry-After.
  */
 const TOLERATED_MILLISECONDS = 30_000;
 
@@ -32,7 +30,6 @@ interface ReadyParts {
   /** The folder of the embedded database; undefined with PostgreSQL. */
   readonly dataDir: string | undefined;
   readonly phase: () => "starting" | "accepting" | "draining";
-  readonly timeoutMilliseconds?: number | undefined;
 }
 
 interface Check {
@@ -47,97 +44,93 @@ interface Check {
   failure?: string | undefined;
 }
 
+export type Readiness = ReturnType<typeof watchReadiness>;
+
 /**
  * Checks whether the service can do its work: it writes to the storage and to the database, which sync to their disks. Only its own
  * timer starts these checks. Probes and submissions read the result of the last round, and write nothing.
  */
-export class Readiness {
-  readonly #parts: ReadyParts;
-  readonly #checks: readonly Check[];
-  #round: Promise<void> | undefined;
-  #firstRound: Promise<void> | undefined;
-  #timer: NodeJS.Timeout | undefined;
-  #closed = false;
+export function watchReadiness(parts: ReadyParts) {
+  const checks = makeChecks(parts);
+  let round: Promise<unknown> | undefined;
+  let firstRound: Promise<unknown> | undefined;
+  let timer: NodeJS.Timeout | undefined;
+  let isClosed = false;
 
-  constructor(parts: ReadyParts) {
-    this.#parts = parts;
-    this.#checks = checksOf(parts);
-  }
-
-  /** Starts the first round, which remembers the current folders before this returns, and repeats it until `close`. */
-  start(): void {
-    void this.look().then(() => {
-      const isFailing = this.#checks.some(({ failure }) => failure !== undefined);
-      const milliseconds = isFailing ? FAILED_PAUSE_MILLISECONDS : PAUSE_MILLISECONDS;
-      if (!this.#closed) this.#timer = setTimeout(() => this.start(), milliseconds).unref();
+  async function run(check: Check): Promise<void> {
+    check.pending ??= check.run().finally(() => {
+      check.pending = undefined;
     });
+    const late = new Promise((_, reject) => setTimeout(reject, TIMEOUT_MILLISECONDS).unref());
+    try {
+      await Promise.race([check.pending, late]);
+      check.passedAt = performance.now();
+      check.failure = undefined;
+    } catch (error) {
+      // Anyone may read it: it says what failed, and not where the storage is.
+      const { url } = parts.store;
+      check.failure =
+        error instanceof MucastError ? error.message.replaceAll(url && `${url}/`, "") : "it does not answer";
+    }
   }
 
   /** Runs all checks, ten seconds at most. Only one round runs at a time: a call during a round waits for that one. */
-  look(): Promise<void> {
-    const { timeoutMilliseconds } = this.#parts;
-    this.#round ??= Promise.all(this.#checks.map((check) => runCheck(check, timeoutMilliseconds))).then(
-      () => {
-        this.#round = undefined;
-      },
-    );
-    this.#firstRound ??= this.#round;
-    return this.#round;
-  }
-
-  /** The result of the last round; if none has ended, of the first. Whether the service accepts jobs is always current. */
-  async checks(): Promise<readonly ReadyCheck[]> {
-    await this.#firstRound;
-    const results = this.#checks.map(({ name, isShared, passedAt, failure }): ReadyCheck => {
-      const isTolerated =
-        isShared && passedAt !== undefined && performance.now() - passedAt < TOLERATED_MILLISECONDS;
-      return failure === undefined || isTolerated
-        ? { name, ok: true }
-        : { name, ok: false, message: failure };
+  function look(): Promise<unknown> {
+    round ??= Promise.all(checks.map(run)).finally(() => {
+      round = undefined;
     });
-    const phase = this.#parts.phase();
-    if (phase === "accepting") return [...results, { name: "accepting", ok: true }];
-    const message = `the service is about to ${phase === "starting" ? "start" : "end"}`;
-    return [...results, { name: "accepting", ok: false, message }];
+    firstRound ??= round;
+    return round;
   }
 
-  /**
-   * @throws MucastError unavailable if the last round could not write to the storage, since every job would fail, or if the file of the
-   * database was moved away, since no start would find what is written to it.
-   */
-  requireStorage(): void {
-    const failed = this.#checks.find(({ name, failure }) => failure !== undefined && name !== "database");
-    if (failed === undefined) return;
-    const what = failed.name === "storage" ? "storage of the blobs" : "data folder";
-    const message = `the ${what} cannot be used: ${failed.failure}`;
-    throw new MucastError("unavailable", message, { retryAfter: PAUSE_MILLISECONDS / 1_000 });
+  /** Starts the first round, which remembers the current folders before this returns, and repeats it until `close`. */
+  function start(): void {
+    void look().then(() => {
+      const isFailing = checks.some(({ failure }) => failure !== undefined);
+      const milliseconds = isFailing ? FAILED_PAUSE_MILLISECONDS : PAUSE_MILLISECONDS;
+      if (!isClosed) timer = setTimeout(start, milliseconds).unref();
+    });
   }
 
-  /** Waits for the current round, ten seconds at most, and starts no other. */
-  async close(): Promise<void> {
-    this.#closed = true;
-    clearTimeout(this.#timer);
-    await this.#round;
-  }
+  return {
+    look,
+    start,
+    /** The result of the last round; if none has ended, of the first. Whether the service accepts jobs is always current. */
+    async checks(): Promise<readonly ReadyCheck[]> {
+      await firstRound;
+      const results = checks.map(({ name, isShared, passedAt, failure }): ReadyCheck => {
+        const isTolerated =
+          isShared && passedAt !== undefined && performance.now() - passedAt < TOLERATED_MILLISECONDS;
+        return failure === undefined || isTolerated
+          ? { name, ok: true }
+          : { name, ok: false, message: failure };
+      });
+      const phase = parts.phase();
+      if (phase === "accepting") return [...results, { name: "accepting", ok: true }];
+      const message = `the service is about to ${phase === "starting" ? "start" : "end"}`;
+      return [...results, { name: "accepting", ok: false, message }];
+    },
+    /**
+     * @throws MucastError unavailable if the last round could not write to the storage, since every job would fail, or if the file of the
+     * database was moved away, since no start would find what is written to it.
+     */
+    requireStorage(): void {
+      const failed = checks.find(({ name, failure }) => failure !== undefined && name !== "database");
+      if (failed === undefined) return;
+      const what = failed.name === "storage" ? "storage of the blobs" : "data folder";
+      const message = `the ${what} cannot be used: ${failed.failure}`;
+      throw new MucastError("unavailable", message, { retryAfter: PAUSE_MILLISECONDS / 1_000 });
+    },
+    /** Waits for the current round, ten seconds at most, and starts no other. */
+    async close(): Promise<void> {
+      isClosed = true;
+      clearTimeout(timer);
+      await round;
+    },
+  };
 }
 
-async function runCheck(check: Check, timeout = TIMEOUT_MILLISECONDS): Promise<void> {
-  check.pending ??= check.run().finally(() => {
-    check.pending = undefined;
-  });
-  const over = new AbortController();
-  const late = pause(timeout, new Error("late"), { signal: over.signal });
-  const error = await Promise.race([check.pending, late]).then(
-    (result) => (result instanceof Error ? result : undefined),
-    (thrown: unknown) => thrown,
-  );
-  over.abort();
-  if (error === undefined) check.passedAt = performance.now();
-  const message = error instanceof MucastError ? error.message : "it does not answer";
-  check.failure = error === undefined ? undefined : message;
-}
-
-function checksOf({ dataDir, blobFolder, isOneCaller, database, store }: ReadyParts): Check[] {
+function makeChecks({ dataDir, blobFolder, isOneCaller, database, store }: ReadyParts): Check[] {
   const keys = [...(isOneCaller ? ["data"] : []), "status"].map((place) => `${place}/${PROBE_NAME}`);
   const checkBlobs = blobFolder === undefined ? () => undefined : pin(blobFolder, "the folder of the blobs");
   const checks: Check[] = [
@@ -159,12 +152,7 @@ function checksOf({ dataDir, blobFolder, isOneCaller, database, store }: ReadyPa
       async run() {
         checkBlobs();
         for (const key of keys) {
-          await store.put(key, PROBE).catch((error: unknown) => {
-            // Anyone may read the answer, which says what failed, and not where the storage is.
-            if (!(error instanceof MucastError) || store.url === "") throw error;
-            const message = error.message.replaceAll(`${store.url}/`, "");
-            throw new MucastError(error.code, message, {}, { cause: error });
-          });
+          await store.put(key, PROBE);
           // The storage may allow writes but no removals; then the next check replaces the blob.
           await store.remove(key).catch(() => undefined);
         }
@@ -174,10 +162,10 @@ function checksOf({ dataDir, blobFolder, isOneCaller, database, store }: ReadyPa
   ];
   if (dataDir === undefined) return checks;
   const pinned = [pin(dataDir, "the data folder"), pin(sqliteFile(dataDir), "the database")];
-  const run = async () => {
-    for (const check of pinned) check();
-  };
-  return [{ name: "data_folder", isShared: false, run }, ...checks];
+  return [
+    { name: "data_folder", isShared: false, run: async () => pinned.map((check) => check()) },
+    ...checks,
+  ];
 }
 
 /**

@@ -1,32 +1,20 @@
 import { readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { z } from "zod";
-import { MucastError } from "../contract/errors/errors.ts";
-import { causeOf, codeOf } from "../contract/errors/system-error.ts";
 import { makeFolder } from "../contract/machine/folders.ts";
 import type { Settings } from "../contract/settings.ts";
 
-/** Where a service listens. */
-type ListenAddress = Pick<Settings, "host" | "port">;
-
 /** The host without the brackets of an IPv6 address. */
-export function hostOf({ host }: ListenAddress): string {
+export function hostOf({ host }: Pick<Settings, "host">): string {
   return host.replace(/^\[(.*)\]$/, "$1");
 }
 
 /** Whether that is every address of the machine, however it is written: 0.0.0.0, 0, [::] or ::0. */
-export function isEveryAddress(address: ListenAddress): boolean {
+export function isEveryAddress(address: Pick<Settings, "host">): boolean {
   return /^(0\.0\.0\.0|[0:]+)$/.test(hostOf(address));
 }
 
-/** The error of an address that cannot be used; a cause without a code is a defect and stays as it is. */
-export function cannotListen({ host, port }: ListenAddress, cause: unknown): unknown {
-  if (codeOf(cause) === undefined) return cause;
-  const message = `cannot listen on ${host}:${port}: ${causeOf(cause)}`;
-  return new MucastError("cannot_listen", message, { path: "--port", value: port }, { cause });
-}
-
-/** The service that announced itself last in a data folder, for the commands of the user who may read it. */
+/** The service that announced itself last, for the commands of the user who may read its data folder. */
 const serviceFileSchema = z.object({
   address: z.string(),
   /** Bearer token of local commands: the caller `local` with every scope. */

@@ -1,3 +1,4 @@
+import { Readable } from "node:stream";
 import { outputName } from "../blob/names.ts";
 import { openBlob } from "../blob/open-blob.ts";
 import { withoutSignature } from "../blob/policy.ts";
@@ -10,11 +11,7 @@ import { reportPage } from "../report/write-report.ts";
 /** What a tracker records of an output. */
 export type TrackedOutput = Awaited<ReturnType<typeof readTrackedOutput>>;
 
-/**
- * Reads the output of a job, and draws its report.
- * @param location a path, a file: URL or a URL that the policy allows.
- * @throws MucastError of reading it; invalid_data if its metrics do not match its forecasts.
- */
+/** @param location a path, a file: URL or a URL that the policy allows. @throws MucastError like `readTrackedOutput`. */
 export async function openTrackedOutput(location: string, reading: Reading): Promise<TrackedOutput> {
   const { policy, signal, blobUrl } = reading;
   const means = { blobUrl, names: "output", ...(signal === undefined ? {} : { signal }) } as const;
@@ -22,14 +19,13 @@ export async function openTrackedOutput(location: string, reading: Reading): Pro
   return readTrackedOutput(name, chunks);
 }
 
-/** The same for an output whose bytes come from a store. @throws MucastError like `openTrackedOutput`. */
+/**
+ * Reads the output of a job, and draws its report.
+ * @throws MucastError of reading it; invalid_data if its metrics do not match its forecasts.
+ */
 export async function readTrackedOutput(name: string, chunks: AsyncIterable<Uint8Array>) {
-  const pieces: Uint8Array[] = [];
-  for await (const chunk of chunks) pieces.push(chunk);
-  async function* again() {
-    yield* pieces;
-  }
-  const output = await readDocument(name, again());
+  const pieces: Uint8Array<ArrayBuffer>[] = await Readable.from(chunks).toArray();
+  const output = await readDocument(name, Readable.from(pieces));
   const { document, sha256 } = output;
   const { model, window, provenance } = document;
   const { seed, device } = provenance;
@@ -43,7 +39,7 @@ export async function readTrackedOutput(name: string, chunks: AsyncIterable<Uint
     /** The resolved config, names joined with dots: `model_params.num_leaves`. Lists are JSON. */
     params: [...leaves({ ...model, window, seed, device }, ".")].map(([key, value]) => {
       const text = typeof value === "string" ? value : JSON.stringify(value);
-      return { key, value: cutText(withoutSignature(text), MAX.param) };
+      return { key, value: cutText(withoutSignature(text), MAX_PARAM) };
     }),
     metrics: runMetrics(output),
     tags: runTags(document, sha256),
@@ -55,7 +51,7 @@ export async function readTrackedOutput(name: string, chunks: AsyncIterable<Uint
 }
 
 /** Limits of MLflow, in characters. */
-const MAX = { param: 6_000, tag: 8_000 };
+const [MAX_PARAM, MAX_TAG] = [6_000, 8_000];
 
 /** The tag by which the run of an output is found: the SHA-256 of the output's bytes. */
 export const OUTPUT_TAG = "mucast.output_sha256";
@@ -84,7 +80,7 @@ export function runTags(output: OutputSummary, sha256: string) {
     "mucast.data_extractor_sha256": provenance.data_extractor_sha256,
   };
   return Object.entries(tags).flatMap(([key, value]) =>
-    value === undefined ? [] : [{ key, value: cutText(value, MAX.tag) }],
+    value === undefined ? [] : [{ key, value: cutText(value, MAX_TAG) }],
   );
 }
 
@@ -174,7 +170,6 @@ function* leaves(object: object, joint: string, prefix = ""): Generator<readonly
   }
 }
 
-/** The text with at most `most` characters; an ellipsis replaces the rest, and no half of a surrogate pair is left. */
 function cutText(text: string, most: number): string {
-  return text.length <= most ? text : `${text.slice(0, most - 1).replace(/[\uD800-\uDBFF]$/, "")}…`;
+  return text.length <= most ? text : `${text.slice(0, most - 1).toWellFormed()}…`;
 }

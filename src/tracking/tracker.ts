@@ -14,23 +14,16 @@ import { MUCAST_VERSION } from "../contract/version.ts";
 import { OUTPUT_TAG, type TrackedOutput } from "./tracked-output.ts";
 
 /** An MLflow server, as its operator names it. */
-export interface Tracker {
-  /** http or https, without a final slash, query string or password. It may have a path. */
-  readonly url: string;
-  readonly experiment: string;
-  /** Value of the Authorization header; secret. */
-  readonly authorization: string | undefined;
-  /** The texts that no message may show. */
-  readonly secrets: readonly string[];
-}
+export type Tracker = NonNullable<ReturnType<typeof trackerOf>>;
 
 /**
  * The tracker of an environment; undefined if `MLFLOW_TRACKING_URI` is blank. A user name with a password takes precedence over a token,
  * as in MLflow's own clients.
+ * @returns its URL, without a final slash; its experiment; the value of the Authorization header; and the texts that no message may show.
  * @throws MucastError invalid_request, without the values of secrets: for a URL that is not an MLflow server's, for credentials that
  *   cannot be sent, or that would cross a network unencrypted.
  */
-export function trackerOf(env: Readonly<Record<string, string | undefined>>): Tracker | undefined {
+export function trackerOf(env: Readonly<Record<string, string | undefined>>) {
   const names = TRACKER_VARIABLES;
   const check = (path: string, fault: string | false | undefined) => {
     if (fault) throw invalidRequest([{ path, message: fault }]);
@@ -88,18 +81,19 @@ export async function trackRun(
     const experiment_id = await findExperiment(send, tracker, true);
     const filter = `tags."${OUTPUT_TAG}" = '${sha256}'`;
     const search = { experiment_ids: [experiment_id], filter, run_view_type: "ACTIVE_ONLY", max_results: 10 };
-    const { runs = [] } = await send(
-      "mlflow/runs/search",
-      z.object({ runs: z.array(runSchema).optional() }),
-      search,
-    );
+    const found = z.object({ runs: z.array(runSchema).optional() });
+    const { runs = [] } = await send("mlflow/runs/search", found, search);
     let run = runs.find(({ info }) => info.status === "FINISHED") ?? runs[0];
     if (run === undefined) {
       const first = { experiment_id, run_name, start_time: time, tags };
       ({ run } = await send("mlflow/runs/create", z.object({ run: runSchema }), first));
     }
     const { run_id, status, artifact_uri } = run.info;
-    const place = artifactPlace(artifact_uri, tracker.url);
+    const uri = URL.canParse(artifact_uri) ? new URL(artifact_uri) : undefined;
+    // Other servers expect their clients to write elsewhere, such as directly to a bucket.
+    const keepsArtifacts =
+      uri?.protocol === "mlflow-artifacts:" && ["", new URL(tracker.url).host].includes(uri.host);
+    const place = keepsArtifacts ? uri.pathname.replace(/^\/+/, "") : undefined;
     const update = (to: string) => send("mlflow/runs/update", ANY, { run_id, status: to, end_time: time });
     const created = status !== "FINISHED";
     if (created) {
@@ -155,25 +149,11 @@ async function findExperiment(send: Send, tracker: Tracker, creates: boolean): P
     throw trackingFailed(tracker, `its experiment ${JSON.stringify(name)} is deleted; ${advice}`, false);
   }
   if (experiment !== undefined || !creates) return experiment?.experiment_id;
-  const made = z.object({ experiment_id: z.string().optional() });
-  const { experiment_id } = await send(
-    "mlflow/experiments/create",
-    made,
-    { name },
-    "RESOURCE_ALREADY_EXISTS",
-  );
+  const create = "mlflow/experiments/create";
+  const created = z.object({ experiment_id: z.string().optional() });
+  const { experiment_id } = await send(create, created, { name }, "RESOURCE_ALREADY_EXISTS");
   // Another export has created it in the meantime.
   return experiment_id ?? findExperiment(send, tracker, false);
-}
-
-/**
- * Where the server stores the artifacts of a run, as a path of its API; undefined if it expects its clients to write elsewhere, such as
- * directly to a bucket.
- */
-function artifactPlace(uri: string, tracker: string): string | undefined {
-  const url = URL.canParse(uri) ? new URL(uri) : undefined;
-  const isServers = url?.protocol === "mlflow-artifacts:" && ["", new URL(tracker).host].includes(url.host);
-  return isServers ? url.pathname.replace(/^\/+/, "") : undefined;
 }
 
 /**
@@ -199,8 +179,9 @@ function senderTo(tracker: Tracker, signal: AbortSignal, requestMs = 30_000): Se
         ...(sent && { body: sent }),
         signal: isUpload ? signal : AbortSignal.any([signal, late]),
       });
-      const text = await answer.text();
-      const json = readJson(text);
+      // Artifacts are stored with an empty answer or {}, by version.
+      const text = (await answer.text()) || "{}";
+      const json: unknown = await new Response(text).json().catch(() => undefined);
       const fault = faultSchema.safeParse(json).data;
       const parsed = schema.safeParse(json);
       if (parsed.success && (answer.status === 200 || (fault && fault.error_code === expected)))
@@ -218,27 +199,17 @@ function senderTo(tracker: Tracker, signal: AbortSignal, requestMs = 30_000): Se
 }
 
 function refusal(tracker: Tracker, status: number, fault: z.infer<typeof faultSchema> | undefined) {
+  const words = [fault?.error_code, fault?.message].filter(Boolean).join(": ");
   // The server gets the credentials with each request, and may repeat them.
-  const said = tracker.secrets.reduce(
-    (words, secret) => words.replaceAll(secret, "…"),
-    [fault?.error_code, fault?.message].filter(Boolean).join(": "),
-  );
-  const why = `it answered ${status}${said && ` ${printable(said.slice(0, 300))}`}${adviceOn(status)}`;
+  const said = tracker.secrets.reduce((text, secret) => text.replaceAll(secret, "…"), words);
+  const advice =
+    status === 200
+      ? ", but not like MLflow, so it may not be an MLflow server"
+      : status < 400
+        ? "; redirects are not followed, so set the URL at which the server itself answers"
+        : status === 401 || status === 403
+          ? "; the credentials may be missing or without the right to it"
+          : "";
+  const why = `it answered ${status}${said && ` ${printable(said.slice(0, 300))}`}${advice}`;
   return trackingFailed(tracker, why, isPassingStatus(status));
-}
-
-function adviceOn(status: number): string {
-  if (status === 200) return ", but not like MLflow, so it may not be an MLflow server";
-  if (status < 400) return "; redirects are not followed, so set the URL at which the server itself answers";
-  if (status === 401 || status === 403) return "; the credentials may be missing or without the right to it";
-  return "";
-}
-
-/** Artifacts are stored with an empty answer or {}, by version. */
-function readJson(text: string): unknown {
-  try {
-    return text === "" ? {} : JSON.parse(text);
-  } catch {
-    return undefined;
-  }
 }

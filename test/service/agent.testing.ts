@@ -4,6 +4,7 @@ import { fileURLToPath } from "node:url";
 import { Client } from "@modelcontextprotocol/client";
 import { StdioClientTransport } from "@modelcontextprotocol/client/stdio";
 import { type ForecastView, forecastViewSchema } from "../../src/contract/api/forecast-view.ts";
+import { type JobPreview, jobPreviewSchema } from "../../src/contract/api/job-preview.ts";
 import {
   isEnded,
   type OperationView,
@@ -75,6 +76,14 @@ export class Agent {
     const { structuredContent, isError, content } = await this.#client.callTool({ name, arguments: args });
     assert.notEqual(isError, true, JSON.stringify(content));
     return operationSchema.parse(structuredContent);
+  }
+
+  async preview(args: Record<string, unknown>): Promise<{ text: string; preview: JobPreview }> {
+    const call = { name: "validate_job", arguments: args };
+    const { structuredContent, isError, content } = await this.#client.callTool(call);
+    const [{ text }] = content as unknown as [{ text: string }];
+    assert.notEqual(isError, true, text);
+    return { text, preview: jobPreviewSchema.parse(structuredContent) };
   }
 
   async forecast(args: Record<string, unknown>): Promise<ForecastView> {

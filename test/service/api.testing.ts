@@ -30,8 +30,6 @@ export interface EventStream {
   readonly headers: Headers;
   /** To the end of the stream. */
   readonly events: AsyncGenerator<WireEvent, void>;
-  /** Milliseconds that the stream requested to wait before reconnecting. */
-  retry(): number | undefined;
 }
 
 /** No test passes or fails because of this; it ends a test that would never end. */
@@ -140,43 +138,22 @@ export class Api {
         ...(lastEventId === undefined ? {} : { "last-event-id": lastEventId }),
       },
     });
-    let retry: number | undefined;
-    const told = (milliseconds: number) => {
-      retry = milliseconds;
-    };
     const { status, headers } = answer;
-    return { status, headers, events: parseEvents(answer.body!, told), retry: () => retry };
+    return { status, headers, events: parseEvents(answer.body!) };
   }
 }
 
-/** Parses the contents of a server-sent event stream, by HTML's standard. */
-async function* parseEvents(
-  body: ReadableStream<Uint8Array>,
-  onRetry: (milliseconds: number) => void,
-): AsyncGenerator<WireEvent, void> {
+/** The events of the service, each of which has one line of data; other blocks are comments and the time to reconnect. */
+async function* parseEvents(body: ReadableStream<Uint8Array<ArrayBuffer>>): AsyncGenerator<WireEvent, void> {
   let rest = "";
-  for await (const text of body.pipeThrough(
-    new TextDecoderStream() as never,
-  ) as unknown as AsyncIterable<string>) {
+  for await (const text of body.pipeThrough(new TextDecoderStream()).values()) {
     const blocks = (rest + text).split("\n\n");
     rest = blocks.pop()!;
     for (const block of blocks) {
-      const event = parseBlock(block, onRetry);
-      if (event !== undefined) yield event;
+      const [, id, type, data] = /^id: (\d+)\nevent: (\w+)\ndata: (.*)$/.exec(block) ?? [];
+      if (data !== undefined) yield { id, type: type!, data: JSON.parse(data) };
     }
   }
-}
-
-function parseBlock(block: string, onRetry: (milliseconds: number) => void): WireEvent | undefined {
-  const fields: Record<string, string> = {};
-  for (const line of block.split("\n")) {
-    const [, name, value] = /^([a-z]+): ?(.*)$/s.exec(line) ?? [];
-    if (name === undefined) continue;
-    fields[name] = name === "data" && fields.data !== undefined ? `${fields.data}\n${value}` : value!;
-  }
-  if (fields.retry !== undefined) onRetry(Number(fields.retry));
-  if (fields.data === undefined) return undefined;
-  return { id: fields.id, type: fields.event ?? "message", data: JSON.parse(fields.data) };
 }
 
 /** Everything in a stream, validated against the published schemas. */

@@ -47,29 +47,6 @@ export function cancelling(core: () => Core): void {
       );
     });
 
-    test("needs no body, whatever its content type", async () => {
-      const { api } = core();
-      const { id } = await api.submit(core().own(), { prefer: "wait=60" });
-      for (const type of [
-        "application/json",
-        "text/plain",
-        "application/x-www-form-urlencoded",
-        "a/b; c=d",
-      ]) {
-        const answer = await api.ask("POST", `/v1/operations/${id}/cancel`, undefined, {
-          "content-type": type,
-        });
-        assert.ok(answer.status === 200 || answer.status === 202, `${type}: ${answer.status} ${answer.text}`);
-      }
-    });
-
-    test("returns an ended operation unchanged", async () => {
-      const { api } = core();
-      const done = await api.submit(core().own(), { prefer: "wait=60" });
-      assert.equal(done.status, "Succeeded");
-      assert.deepEqual(await api.cancel(done.id), done);
-    });
-
     test("racing with success ends completely in one of the two", async () => {
       const { api } = core();
       for (const stages of [/read|fit|evaluate|write/, /write/]) {

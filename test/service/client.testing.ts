@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { before, describe, test } from "node:test";
 import { MucastApiError, MucastClient, type StoredEvent } from "../../src/client/index.ts";
 import type { Core } from "./core.testing.ts";
-import { FEATURES, PRICES, payload, RIDGE } from "./inputs.testing.ts";
+import { FEATURES, PRICES, RIDGE } from "./inputs.testing.ts";
 
 /** The typed client on a real service. */
 export function typedClient(core: () => Core): void {
@@ -18,12 +18,6 @@ export function typedClient(core: () => Core): void {
         data_extractor_url: await put("data_extractor_c.json", PRICES),
       };
     });
-
-    async function idsOfAll(): Promise<string[]> {
-      const ids = [];
-      for await (const { id } of client.allOperations({ limit: 5 })) ids.push(id);
-      return ids;
-    }
 
     test("uploads, runs, follows and reads", async () => {
       assert.equal((await client.putBlob("feature_engine_c.json", FEATURES)).created, false);
@@ -83,30 +77,6 @@ export function typedClient(core: () => Core): void {
       assert.deepEqual([prepared.features, prepared.written], [["x"], true]);
       assert.match(prepared.feature_url, /feature_engine_\w+\.parquet$/);
       await assert.rejects(client.prepare("Date,A", { features }), TypeError);
-    });
-
-    test("submits the same job once under one key, however its config is passed", async () => {
-      const before = await idsOfAll();
-      const submitted = await Promise.all([
-        client.runMlJob({ ...urls, config: RIDGE }, { idempotencyKey: "once" }),
-        client.runMlJob({ ...urls, config: JSON.parse(RIDGE) }, { idempotencyKey: "once" }),
-        client.runMlJob(payload(core().serving.url, "c"), { idempotencyKey: "once" }),
-      ]);
-      const ids = new Set(submitted.map(({ id }) => id));
-      assert.equal(ids.size, 1);
-      const ended = await client.runMlJob({ ...urls, config: RIDGE }, { idempotencyKey: "once", wait: 60 });
-      assert.equal(ended.status, "Succeeded");
-      assert.deepEqual(await idsOfAll(), [...ids, ...before]);
-    });
-
-    test("reports a refused payload by its problem", async () => {
-      const config = { "ML params": { model: "forest", n_split: 3 } };
-      await assert.rejects(client.runAndWait("run_ml_job", { ...urls, config }), (error) => {
-        assert.ok(error instanceof MucastApiError);
-        assert.equal(error.status, 400);
-        assert.match(JSON.stringify(error.problem.faults), /n_split/);
-        return true;
-      });
     });
 
     test("reports a cancelled job by its problem, with the operation", async () => {

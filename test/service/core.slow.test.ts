@@ -7,30 +7,24 @@ import { WHOLE_MATRIX } from "../whole-matrix.testing.ts";
 import { cancelling } from "./cancelling.testing.ts";
 import { typedClient } from "./client.testing.ts";
 import { type Core, startCore } from "./core.testing.ts";
-import { blobs } from "./data.testing.ts";
 import { DATABASES, SQLITE } from "./databases.testing.ts";
-import { following } from "./following.testing.ts";
 import { killedJobs } from "./killed-jobs.testing.ts";
 import { limits } from "./limits.testing.ts";
-import { listing } from "./listing.testing.ts";
 import { quickStart } from "./quick-start.testing.ts";
 import { endServices } from "./service.testing.ts";
 import { storageFaults } from "./storage-faults.testing.ts";
-import { strangers } from "./strangers.testing.ts";
 import { submitting, trainingNetworks } from "./submitting.testing.ts";
 import { verdicts } from "./verdicts.testing.ts";
 
-const OF_OPERATIONS = [submitting, listing, cancelling, following];
+const OF_OPERATIONS = [submitting, cancelling];
 
 const SUITES = {
   SQLite: [
     ...OF_OPERATIONS,
     // In `npm test`, who-may.slow.test.ts starts a service and follows its quick start, with keys.
     ...(WHOLE_MATRIX ? [trainingNetworks, quickStart] : []),
-    blobs,
     typedClient,
     storageFaults,
-    strangers,
     limits,
     verdicts,
     killedJobs,

@@ -7,14 +7,8 @@ import { FEATURES, PRICES, payload, putInputs, RIDGE } from "./inputs.testing.ts
 import { type Serving, startServe } from "./service.testing.ts";
 import { type FakeStorage, startFakeStorage } from "./storage.testing.ts";
 
-/** The largest upload to a service with limits: more than the system buffers for a slow reader. */
-export const UPLOAD_BYTES = 2 ** 24;
-
 /** Limits that a test reaches in a moment, and that leave room for all other tests. */
 const LIMITED = {
-  MUCAST_EVENTS_KEPT: "10",
-  MUCAST_BODY_BYTES: "40000",
-  MUCAST_UPLOAD_BYTES: String(UPLOAD_BYTES),
   MUCAST_QUEUED_PER_CALLER: "12",
   MUCAST_BLOB_TICKERS: "50",
 };

@@ -1,59 +1,15 @@
 import assert from "node:assert/strict";
 import { once } from "node:events";
-import { readdirSync } from "node:fs";
-import { request } from "node:http";
 import { connect } from "node:net";
-import { join } from "node:path";
 import { describe, test } from "node:test";
 import { problemOf } from "./api.testing.ts";
-import { type Core, UPLOAD_BYTES } from "./core.testing.ts";
+import type { Core } from "./core.testing.ts";
 import { eventuallyTrue } from "./eventually.testing.ts";
 import { FEATURES, payload } from "./inputs.testing.ts";
 
-/** Sends a body piece by piece, without announcing its length. @returns the status. */
-function sendPieces(url: string, piece: Buffer, pieces: number): Promise<number> {
-  return new Promise((resolve, reject) => {
-    const sent = request(url, { method: "PUT", headers: { "transfer-encoding": "chunked" } }, (answer) => {
-      answer.resume();
-      resolve(answer.statusCode!);
-    });
-    // The service may answer and close before it has read all.
-    sent.on("error", (error: NodeJS.ErrnoException) => {
-      if (error.code !== "EPIPE" && error.code !== "ECONNRESET") reject(error);
-    });
-    for (let i = 0; i < pieces; i++) sent.write(piece);
-    sent.end();
-  });
-}
-
-/** Every limit that a caller can reach is named in the error, and the service continues; limits.slow.test.ts has those of time. */
+/** Limits that need jobs or the process of a service; the tests of the routes have the others. */
 export function limits(core: () => Core): void {
   describe("limits", () => {
-    test("of a request's body", async () => {
-      const body = core()
-        .own()
-        .replace("{", `{${" ".repeat(50_000)}`);
-      problemOf(await core().api.post("run_ml_job", body), 413, "too_large");
-    });
-
-    test("of an upload, announced or reached on the way: nothing is left, and an earlier blob stays", async () => {
-      const { api, serving } = core();
-      const names = () =>
-        readdirSync(join(serving.dataDir, "blobs/data"))
-          .filter((name) => !name.includes("readiness"))
-          .toSorted();
-      const before = names();
-      const large = Buffer.alloc(UPLOAD_BYTES + 1, 32);
-      problemOf(await api.put("feature_engine_over.json", large), 413, "too_large");
-      problemOf(await api.put("feature_engine_small.json", large), 413, "too_large");
-      const url = `${serving.url}/data/feature_engine_over.json`;
-      assert.equal(await sendPieces(url, Buffer.alloc(UPLOAD_BYTES / 4), 5), 413);
-      assert.deepEqual(names(), before);
-      assert.equal((await api.ask("GET", "/data/feature_engine_small.json")).text, FEATURES);
-      const right = Buffer.alloc(UPLOAD_BYTES, 32);
-      assert.equal((await api.put("feature_engine_over.json", right)).status, 201);
-    });
-
     test("of queued operations: rate_limited with Retry-After, until some have ended", async () => {
       const { api } = core();
       const held = await core().heldRunning();

@@ -27,6 +27,14 @@ describe("an agent over stdio", { timeout: 600_000 }, () => {
     const agent = await Agent.start(["--data-dir", serving.dataDir], { MUCAST_PORT: String(serving.port) });
     assert.deepEqual(await agent.tools(), Object.keys(API_OPERATIONS));
     const args = JSON.parse(payload(serving.url, "one"));
+    const { text, preview } = await agent.preview({ ...args, config: JSON.stringify(args.config) });
+    assert.match(
+      text,
+      /^The job would train ridge on 2 tickers, as of 2021-12-31, in about [\d.e-]+ s of processor time\./,
+    );
+    assert.deepEqual([preview.ticker_count, preview.tickers.length], [2, 2]);
+    const misspelt = { ...args, config: { "ML params": { model: "rigde" } } };
+    assert.equal((await agent.refused("validate_job", misspelt)).code, "unknown_model");
     const { id } = await agent.call("run_ml_job", { ...args, idempotency_key: "one" });
     const ended = await agent.ended(id);
     assert.equal(ended.status, "Succeeded", JSON.stringify(ended.error));

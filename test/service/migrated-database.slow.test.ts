@@ -1,60 +1,33 @@
-/** `mucast db status` and `mucast db migrate`, and what a service logs about a migration, on both databases. */
+/** `mucast db status` and `mucast db migrate`, and what a service logs about a migration. */
 import assert from "node:assert/strict";
 import { join } from "node:path";
 import { after, test } from "node:test";
 import { VERSION } from "../../src/service/database/schema.ts";
 import { mucast } from "../end-to-end/commands/command.ts";
-import { DATABASES } from "./databases.testing.ts";
+import { startPostgres } from "../servers/postgres.testing.ts";
 import { endServices, serviceFolder, startServe } from "./service.testing.ts";
 
 after(endServices);
 
-for (const database of DATABASES) {
-  test(`the database is shown and migrated beside a running service: ${database.name}`, async () => {
-    await database.begin();
-    try {
-      const folder = await serviceFolder();
-      const dataDir = join(folder, "data");
-      const env = await database.env();
-      const { pathname, host } = new URL(env.DATABASE_URL ?? "none:");
-      const name =
-        env.DATABASE_URL === undefined
-          ? `embedded database in ${dataDir}`
-          : `PostgreSQL database ${pathname.slice(1)} on ${host}`;
-      const db = (word: string) => mucast(["db", word, "--data-dir", dataDir], { env });
-      if (env.DATABASE_URL !== undefined) {
-        assert.match(
-          (await db("status")).stdout,
-          /version 0; .*\nThe database is new\. The service creates its tables/,
-        );
-        assert.match(
-          (await db("migrate")).stdout,
-          new RegExp(`^Migrated the ${name} from version 0 to ${VERSION} `),
-        );
-      }
-      const service = await startServe({ folder, env });
-      const line = service
-        .logs()
-        .split("\n")
-        .find((each) => each.includes("migrated the database"));
-      assert.equal(line === undefined, env.DATABASE_URL !== undefined);
-      const current = await db("status");
-      assert.deepEqual([current.code, current.stderr], [0, ""]);
-      assert.equal(
-        current.stdout,
-        `${name}, version ${VERSION}; this mucast has version ${VERSION}\nNothing to migrate.\n`,
-      );
-      assert.equal((await db("migrate")).stdout, `Nothing to migrate in the ${name}.\n`);
-      assert.equal((await db("orphans")).stderr, `No orphaned blobs according to the ${name}.\n`);
-      await service.terminate();
-    } finally {
-      await database.end();
-    }
-  });
-}
+test("a database in PostgreSQL is shown and migrated before a service uses it", async () => {
+  const postgres = await startPostgres();
+  const url = await postgres.newDatabase();
+  const { pathname, host } = new URL(url);
+  const name = `PostgreSQL database ${pathname.slice(1)} on ${host}`;
+  const db = async (word: string) => (await mucast(["db", word], { env: { DATABASE_URL: url } })).stdout;
+  assert.match(await db("status"), /version 0; .*\nThe database is new\. The service creates its tables/);
+  assert.match(await db("migrate"), new RegExp(`^Migrated the ${name} from version 0 to ${VERSION} `));
+  const current = `${name}, version ${VERSION}; this mucast has version ${VERSION}\nNothing to migrate.\n`;
+  assert.equal(await db("status"), current);
+  await postgres.stop();
+});
 
-test("a folder without a database is refused", async () => {
-  const none = await mucast(["db", "migrate", "--data-dir", await serviceFolder()]);
+test("an embedded database is shown beside a running service, which has created it", async () => {
+  const { dataDir, logs } = await startServe();
+  assert.match(logs(), /migrated the database/);
+  const { stdout } = await mucast(["db", "status", "--data-dir", dataDir]);
+  assert.match(stdout, new RegExp(`^embedded database in ${dataDir}, version ${VERSION};`));
+  const none = await mucast(["db", "migrate", "--data-dir", join(await serviceFolder(), "none")]);
   assert.deepEqual([none.code, none.stdout], [2, ""]);
   assert.match(none.stderr, /there is no \S+\/mucast\.db/);
 });

@@ -22,10 +22,7 @@ export function storageFaults(core: () => Core): void {
     const cut = Math.floor(FEATURES.length / 2);
     const faults: readonly (readonly [string, Behaviour, string])[] = [
       ["that answers 503 again and again", { kind: "status", status: 503 }, "blob_unavailable"],
-      ["that refuses", { kind: "status", status: 403 }, "blob_unavailable"],
       ["that has no such blob", { kind: "status", status: 404 }, "blob_not_found"],
-      ["that redirects", { kind: "redirect", location: "http://127.0.0.1:1/secret" }, "url_not_allowed"],
-      ["that cuts every answer short", { kind: "truncate", after: 100 }, "blob_unavailable"],
       ["whose blob changes between two ranges", { kind: "replace", after: cut }, "blob_unavailable"],
     ];
     for (const [i, [what, behaviour, code]] of faults.entries()) {
@@ -39,20 +36,6 @@ export function storageFaults(core: () => Core): void {
         assert.match(String(ended.error!.source), new RegExp(`feature_engine_fault${i}\\.json$`));
       });
     }
-
-    test("with half a JSON document fails it with unreadable_blob", async () => {
-      const { api, storage } = core();
-      storage.put("data_extractor_half.json", PRICES);
-      storage.put("feature_engine_half.json", FEATURES.slice(0, cut));
-      const { id } = await api.submit(payload(storage.url, "half"));
-      const ended = await api.ended(id);
-      assertFailed(ended, "unreadable_blob");
-    });
-
-    test("without the blob fails it with blob_not_found", async () => {
-      const { id } = await core().api.submit(payload(core().serving.url, "never"));
-      assertFailed(await core().api.ended(id), "blob_not_found");
-    });
 
     test("that stalls keeps the job Running, and cancel still stops it", async () => {
       const { api, storage } = core();

@@ -1,15 +1,13 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import type { StoredEvent } from "../../src/contract/api/stored-event.ts";
-import type { Operation } from "../../src/contract/config/job-operations.ts";
-import { collect, operationOf, problemOf } from "./api.testing.ts";
+import { isFinal, type StoredEvent } from "../../src/contract/api/stored-event.ts";
+import { collect, operationOf, type WireEvent } from "./api.testing.ts";
 import { type Core, hold, release } from "./core.testing.ts";
-import { payload, RIDGE } from "./inputs.testing.ts";
+import { payload } from "./inputs.testing.ts";
 
-const forest = (features: string) =>
-  `{"ML params": {"model": "rf", "n_splits": 1, "model_params": {"n_estimators": 3, "max_features": ${features}}}}`;
+const dataOf = ({ data }: WireEvent) => data as StoredEvent;
 
-/** Submitting jobs, and their results. */
+/** Submitting jobs, their events and their results. */
 export function submitting(core: () => Core): void {
   describe("a job", () => {
     test("is accepted with 202, its position and when to poll, and leaves the output that its record names", async () => {
@@ -37,6 +35,24 @@ export function submitting(core: () => Core): void {
       assert.ok(ended.created_at <= ended.started_at! && ended.started_at! <= ended.finished_at!);
     });
 
+    test("reports its events in order, from its queueing to its end, and then the stream closes", async () => {
+      const { api } = core();
+      const done = await api.submit(core().own(), { prefer: "wait=60" });
+      const stream = await api.events(done.id);
+      const events = await collect(stream);
+      assert.match(stream.headers.get("content-type")!, /^text\/event-stream/);
+      assert.deepEqual(
+        events.map(({ id }) => id),
+        events.map((_, i) => String(i + 1)),
+      );
+      assert.ok(events.every((event) => event.type === dataOf(event).type));
+      assert.ok(events.every((event) => dataOf(event).operation_id === done.id));
+      const types = events.map(({ type }) => type);
+      assert.deepEqual([types[0], types[1], types.at(-1)], ["queued", "started", "succeeded"]);
+      assert.deepEqual(dataOf(events.at(-1)!).data, done);
+      assert.equal(types.filter((type) => isFinal(type as StoredEvent["type"])).length, 1);
+    });
+
     test("answers 200 with the end if the caller waits and it ends in time, else 202", async () => {
       const { api } = core();
       const done = operationOf(await api.post("run_ml_job", core().own(), { prefer: "wait=60" }), [200]);
@@ -49,102 +65,20 @@ export function submitting(core: () => Core): void {
       assert.equal((await api.ended(id)).status, "Succeeded");
     });
 
-    test("keeps the spelling of numbers: 1.0 of the features is all, 1 is one", async () => {
-      const outputs = [];
-      for (const spelt of ["1.0", "1"]) {
-        const { result } = await core().api.submit(core().own(forest(spelt)), { prefer: "wait=60" });
-        const { text } = await core().api.ask("GET", result!.output_url);
-        assert.match(text, new RegExp(`"max_features":${spelt.replace(".", "\\.")}[,}]`));
-        outputs.push(JSON.parse(text).mu);
-      }
-      assert.notDeepEqual(outputs[0], outputs[1]);
-    });
-  });
-
-  describe("an idempotency key", () => {
-    const keyed = (key: string) => ({ "idempotency-key": key });
-
-    test("returns the same operation for the same body, however it is spelt, even for twenty at once", async () => {
+    test("is found by its tags, once it has ended too", async () => {
       const { api } = core();
-      const first = await api.post("run_ml_job", core().own(), keyed("same"));
-      const { id } = operationOf(first, [202]);
-      const { feature_url, data_extractor_url } = JSON.parse(core().own());
-      const respelt = `{ "config":${RIDGE}, "data_extractor_url": ${JSON.stringify(data_extractor_url)},\n"feature_url": ${JSON.stringify(feature_url)} }`;
-      for (const body of [core().own(), respelt]) {
-        const again = await api.post("run_ml_job", body, keyed("same"));
-        assert.equal(operationOf(again, [202]).id, id);
-        assert.equal(again.headers.get("operation-location"), first.headers.get("operation-location"));
-      }
-      const answers = await Promise.all(
-        Array.from({ length: 20 }, () => api.post("run_ml_job", core().own(), keyed("at-once"))),
-      );
-      assert.equal(new Set(answers.map((answer) => operationOf(answer, [202]).id)).size, 1);
-    });
-
-    test("refuses another body, another spelling of a number, another job", async () => {
-      const { api } = core();
-      await api.submit(core().own(forest("1")), keyed("other"));
-      for (const [operation, body] of [
-        ["run_ml_job", core().own()],
-        ["run_ml_job", core().own(forest("1.0"))],
-        ["run_dl_job", core().own('{"NN params": {"Dot prediction": {"current option": "mlp"}}}')],
-      ] as [Operation, string][]) {
-        problemOf(await api.post(operation, body, keyed("other")), 422, "idempotency_conflict");
-      }
-    });
-  });
-
-  describe("an invalid payload", () => {
-    const count = async () => (await core().api.list("?limit=100")).operations.length;
-
-    test("is refused with every fault at once, and nothing is queued", async () => {
-      const before = await count();
-      const config =
-        '{"ML params": {"model": "ridge", "n_splits": 0, "modle_params": {}, "cv_test_size": "x"}}';
-      const body = `{"feature_url": "${core().serving.url}/data/feature_engine_small.json", "extra": 1, "config": ${config}}`;
-      const { faults } = problemOf(await core().api.post("run_ml_job", body), 400, "invalid_request");
-      const paths = (faults as { path: string; suggestion?: string }[]).map(({ path }) => path);
-      for (const path of [
-        "data_extractor_url",
-        "extra",
-        "config.ML params.n_splits",
-        "config.ML params.modle_params",
-        "config.ML params.cv_test_size",
-      ]) {
-        assert.ok(paths.includes(path), `${path} is missing in ${paths.join(", ")}`);
-      }
-      assert.equal(await count(), before);
-    });
-
-    for (const [what, body, status, code] of [
-      ["that is no JSON", () => "{", 400, "invalid_request"],
-      ["without a body", () => "", 400, "invalid_request"],
-      ["that is no object", () => "[]", 400, "invalid_request"],
-      ["with an unknown model", () => core().own('{"ML params": {"model": "oracle"}}'), 400, "unknown_model"],
-      [
-        "with a parameter that the model does not have",
-        () => core().own('{"ML params": {"model": "ridge", "model_params": {"depth": 3}}}'),
-        400,
-        "invalid_model_params",
-      ],
-      ["with blobs elsewhere", () => payload("https://evil.example/c", "x"), 400, "url_not_allowed"],
-      [
-        "with a config over 32 KiB",
-        () => core().own(`{"ML params": {"model": "ridge"}, "other": {"x": "${"x".repeat(33_000)}"}}`),
-        413,
-        "too_large",
-      ],
-    ] as [string, () => string, number, string][]) {
-      test(`${what} is ${code}`, async () => {
-        const before = await count();
-        problemOf(await core().api.post("run_ml_job", body()), status, code);
-        assert.equal(await count(), before);
-      });
-    }
-
-    test("of another media type is unsupported_media_type", async () => {
-      const answer = await core().api.post("run_ml_job", core().own(), { "content-type": "text/plain" });
-      problemOf(answer, 415, "unsupported_media_type");
+      const body = JSON.stringify({ ...JSON.parse(core().own()), tags: ["<b>nightly</b>", "a=1"] });
+      const { id } = await api.submit(body, { prefer: "wait=60" });
+      for (const [query, found] of [
+        ["?tag=a%3D1", [id]],
+        ["?tag=a%3D1&tag=%3Cb%3Enightly%3C%2Fb%3E", [id]],
+        ["?tag=a%3D1&tag=nightly", []],
+      ] as const)
+        assert.deepEqual(
+          (await api.list(query)).operations.map((each) => each.id),
+          found,
+          query,
+        );
     });
   });
 }

@@ -88,47 +88,6 @@ export function verdicts(core: () => Core): void {
       assert.equal(audit!.inputs.previous_feature!.url, previous.previous_feature_url);
     });
 
-    test("of an invalid payload is refused with every fault at once, and nothing is queued", async () => {
-      const { api } = core();
-      const before = (await api.list("?operation=audit&limit=100")).operations.length;
-      const options = { checks: ["luck"], truncations: 0, quik: true, operation: "run", accept: [""] };
-      const previous_feature_url = "https://evil.example/c/data/feature_engine_1.json?sig=secret";
-      const config = '{"ML params": {"model": "ridge", "n_splits": 0}}';
-      const body = audited(core().own(config), { ...options, previous_feature_url });
-      const answer = await api.post("audit", body);
-      const { faults } = problemOf(answer, 400, "invalid_request");
-      const paths = (faults as { path: string }[]).map(({ path }) => path).sort();
-      assert.deepEqual(paths, [
-        "accept[0]",
-        "checks[0]",
-        "config.ML params.n_splits",
-        "operation",
-        "previous_feature_url",
-        "quik",
-        "truncations",
-      ]);
-      assert.ok(!answer.text.includes("secret"), answer.text);
-      const open = problemOf(await api.post("audit", core().own(BOTH)), 400, "invalid_request");
-      assert.deepEqual(
-        (open.faults as { path: string }[]).map(({ path }) => path),
-        ["operation"],
-      );
-      assert.equal((await api.list("?operation=audit&limit=100")).operations.length, before);
-    });
-
-    test("is the same audit under one idempotency key", IN_RELEASE_TIER, async () => {
-      const { api } = core();
-      const key = { "idempotency-key": "audit-once" };
-      const first = await api.submit(audited(core().own(), QUICK), key, "audit");
-      const again = await api.submit(audited(core().own(), QUICK), key, "audit");
-      assert.equal(again.id, first.id);
-      const other = await api.post("audit", audited(core().own(), { ...QUICK, truncations: 2 }), key);
-      problemOf(other, 422, "idempotency_conflict");
-      problemOf(await api.post("run_ml_job", core().own(), key), 422, "idempotency_conflict");
-      const ended = await api.ended(first.id);
-      assert.equal(ended.status, "Succeeded", JSON.stringify(ended.error));
-    });
-
     /** An audit that waits for its features. */
     async function held(key: string): Promise<OperationView> {
       core().storage.put(`data_extractor_${key}.json`, PRICES);

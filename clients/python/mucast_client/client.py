@@ -14,7 +14,7 @@ from .connection import LONG_READ_SECONDS, Call, Connection
 from .deadline import Deadline
 from .inputs import Day, Input, Table, Uploads, day_text, prepare_body
 from .job import Job, Status, fetch_operation
-from .models import Operation, PreparedBlobs, StoredBlob
+from .models import JobPreview, Operation, PreparedBlobs, StoredBlob
 from .results import AuditResult, ForecastResult, ReplayResult, open_result
 
 if TYPE_CHECKING:
@@ -130,6 +130,31 @@ class Client:
         """
         inputs = (features, prices, config, start, end, learning_end)
         return self._submit_job(operation, inputs, portable, tags, idempotency_key)
+
+    def validate(
+        self,
+        *,
+        features: Input,
+        prices: Input,
+        config: Config,
+        start: Day | None = None,
+        end: Day | None = None,
+        learning_end: Day | None = None,
+        operation: Literal["run_ml_job", "run_dl_job"] | None = None,
+    ) -> JobPreview:
+        """Uploads the inputs and says what a job would make of them, without running it.
+
+        `operation`: required only if the config has the sections of both jobs.
+        """
+        inputs = (features, prices, config, start, end, learning_end)
+        call = Call(
+            "POST",
+            "/v1/validate",
+            headers={"content-type": "application/json"},
+            body=payload_text({**self._inputs(inputs), "operation": operation}).encode(),
+            read_seconds=LONG_READ_SECONDS,
+        )
+        return cast("JobPreview", json_object(self._connection.send(call), "tickers"))
 
     def submit_audit(
         self,

@@ -24,7 +24,7 @@ RETRYABLE_STATUSES = frozenset({429, 502, 503, 504})
 MAX_RETRY_AFTER = 60.0
 CONNECT_SECONDS = 10.0
 READ_SECONDS = 60.0
-# A report, a price CSV or an upload may take the service's `request_seconds`, which is 120 by default.
+# A report, a price CSV, a preview or an upload may take the service's `request_seconds`, which is 120 by default.
 LONG_READ_SECONDS = 600.0
 # The service sends less than 4 MB in any JSON answer that is not a blob.
 MAX_ANSWER_BYTES = 8 * 2**20

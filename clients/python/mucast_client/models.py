@@ -36,12 +36,18 @@ class Warning(TypedDict):
     count: NotRequired[int]
 
 
+CodeCounts = dict[str, int]
+
+
 class Failure(TypedDict):
     """A ticker without forecasts, and why; the others are not affected."""
 
     ticker: str
     code: str
     message: str
+
+
+VerdictState = str
 
 
 JudgedRows = str
@@ -61,7 +67,7 @@ class LaterFigures(TypedDict):
 
 
 class RunSummaryVerdict(TypedDict):
-    state: str
+    state: VerdictState
     title: str
     rows: JudgedRows
     dates: int
@@ -132,7 +138,7 @@ class Problem(TypedDict):
     accepted: NotRequired[list[str]]
     failures: NotRequired[list[Failure]]
     """Why tickers failed; of many, the first."""
-    failure_counts: NotRequired[dict[str, int]]
+    failure_counts: NotRequired[CodeCounts]
     """Of all that failed, how many by each code."""
 
 
@@ -156,11 +162,11 @@ class Operation(TypedDict):
     progress: Progress | None
     warnings: list[Warning]
     """The first warnings: at most 200, or as many as fit. The output lists all."""
-    warning_counts: NotRequired[dict[str, int]]
+    warning_counts: NotRequired[CodeCounts]
     """Number of warnings by code; absent if there are none."""
     failures: NotRequired[list[Failure]]
     """Tickers that the job went on without, with the same limit as for the warnings; absent if there are none."""
-    failure_counts: NotRequired[dict[str, int]]
+    failure_counts: NotRequired[CodeCounts]
     """Number of such tickers by code; absent if there are none."""
     summary: NotRequired[RunSummary]
     """What the forecasts are worth; absent before the job writes its output, and for an audit or a replay."""
@@ -317,7 +323,7 @@ class Machine(TypedDict):
     """The BLAS of numpy, and of scipy if the job uses it."""
 
 
-class OutputBlobWindow(TypedDict):
+class Window(TypedDict):
     start: str
     end: str
     learning_end: str | None
@@ -1044,7 +1050,7 @@ class OutputBlob(TypedDict):
     created_at: str
     machine: NotRequired[Machine | None]
     """What the libraries ran on; null if none ran. Like id and created_at, it belongs to the run, not to the request."""
-    window: OutputBlobWindow
+    window: Window
     mu: dict[str, float]
     """Next-day log-return at as_of, by ticker. With window.delay, the return that a trade that many closes after as_of earns until the next close."""
     mu_model: NotRequired[dict[str, float]]
@@ -1376,6 +1382,100 @@ class PreparedBlobs(TypedDict):
     warning_count: int
     written: bool
     """False if both blobs already existed with the same bytes."""
+
+
+class JobPreviewModel(TypedDict):
+    name: str
+    params: Any
+
+
+class TickerPreviewWindows(TypedDict):
+    """run_dl_job: windows of each part."""
+
+    train: int
+    validate: int
+    calibrate: int
+    score: int
+
+
+class TickerPreview(TypedDict):
+    ticker: str
+    features: int
+    fit_rows: int
+    score_rows: int
+    folds: NotRequired[int]
+    """run_ml_job: walk-forward folds."""
+    windows: NotRequired[TickerPreviewWindows]
+    """run_dl_job: windows of each part."""
+    first_fit: str
+    last_fit: str
+    mu: bool
+    """Whether the ticker would have a current forecast."""
+
+
+class PooledPreview(TypedDict):
+    """One regressor for all tickers."""
+
+    rows: int
+    """Rows that some fit learns from, and score rows."""
+    fit_rows: int
+    columns: int
+    bytes: int
+    """Size of the matrix in the work folder."""
+    fit_bytes: float
+    """Estimated memory that the largest fit needs in addition."""
+    folds: int
+
+
+class RefitsPreview(TypedDict):
+    """With refit_every or window."""
+
+    fits: int
+    """Number of fits, including those of folds, or of networks, including those of ensembles."""
+    blocks: int
+    fit_bytes: NotRequired[float]
+    """run_dl_job: estimated bytes of the data that the largest network reads."""
+
+
+class JobPreviewChoice(TypedDict):
+    """Fits, or networks, over all candidates and tickers."""
+
+    candidates: int
+    fits: int
+
+
+class CostEstimate(TypedDict):
+    """Rough: from measured times for rows and columns."""
+
+    seconds: float
+    """Processor time of all fits, without reading."""
+    matrix_bytes: float
+    """Size of the largest matrix that a fit reads."""
+
+
+class JobPreview(TypedDict):
+    """What a job would do, without training. Counts are rows."""
+
+    model: JobPreviewModel
+    window: Window
+    tickers: list[TickerPreview]
+    """Those that would be fitted. A service lists up to 2 MiB."""
+    ticker_count: NotRequired[int]
+    """From a service: the number of all of them."""
+    failures: list[Failure]
+    """Tickers that would fail. A service lists the first 200."""
+    failure_counts: NotRequired[CodeCounts]
+    """From a service: the number of all by code."""
+    pooled: NotRequired[PooledPreview]
+    refits: NotRequired[RefitsPreview]
+    choice: NotRequired[JobPreviewChoice]
+    """Fits, or networks, over all candidates and tickers."""
+    estimate: NotRequired[CostEstimate]
+    """Absent if the config is switched off, so that nothing would be trained."""
+    warnings: list[Warning]
+    """Known before training. A service lists the first 200."""
+    warning_counts: NotRequired[CodeCounts]
+    """From a service: the number of all by code."""
 
 
 class StoredBlob(TypedDict):

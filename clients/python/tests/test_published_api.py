@@ -36,6 +36,7 @@ ANSWERS: dict[str, Callable[[httpx.Request], httpx.Response]] = {
     "list_operations": json_answer({"operations": [], "next_cursor": None}),
     "list_blobs": json_answer({"blobs": [], "next_cursor": None}),
     "prepare": json_answer({"feature_url": "f"}),
+    "validate_job": json_answer({"tickers": []}),
     "write_blob": json_answer({"url": "u"}),
     "delete_blob": lambda _: httpx.Response(204, content=iter([b""])),
 }
@@ -69,6 +70,7 @@ def test_every_request_is_one_of_the_document(fake: Callable[..., FakeService]) 
 def use_everything(client: Client) -> None:
     client.run_ml_job(**JOB, start="2024-01-02", progress=False)
     client.run_dl_job(**JOB, progress=False)
+    client.validate(**JOB, start="2024-01-02", operation="run_ml_job")
     client.audit(**JOB, progress=False)
     client.replay("output", portable=True, progress=False)
     job = client.attach("one")

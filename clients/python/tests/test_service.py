@@ -119,6 +119,20 @@ def test_frames_give_the_same_numbers_as_the_blobs_that_they_are_made_of(client:
         pd.testing.assert_frame_equal(result.metrics, tiny.metrics, check_exact=True)
 
 
+def test_a_preview_has_the_rows_of_the_job_and_its_warnings(client: Client, tiny: ForecastResult) -> None:
+    features, prices = tiny_frames()
+    known = [operation["id"] for operation in client.operations()]
+    preview = client.validate(**tiny_job())
+    assert [(row["ticker"], row["mu"]) for row in preview["tickers"]] == [(name, True) for name in tiny.mu.index]
+    fit_rows = {name: fit["fit_rows"] for name, fit in tiny.output["fits"].items()}
+    assert {row["ticker"]: row["fit_rows"] for row in preview["tickers"]} == fit_rows
+    assert preview["window"]["as_of"] == tiny.output["window"]["as_of"]
+    with pytest.raises(RequestRefusedError) as refused:
+        client.validate(features=features, prices=prices, config={"ML params": {"model": "rigde"}})
+    assert refused.value.code == "unknown_model"
+    assert [operation["id"] for operation in client.operations()] == known
+
+
 def test_prepared_inputs_have_the_features_of_a_frame(client: Client) -> None:
     features, wide = tiny_frames()
     own = features.rename(columns={name: f"own_{name}" for name in features.columns.difference(["ticker", "date"])})

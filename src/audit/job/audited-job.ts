@@ -89,7 +89,7 @@ export class AuditedJob {
     const { inputs, context, blobs, folder } = this.#parts;
     const { operation, request, truncations } = inputs;
     if (operation === "run_ml_job") parseMlSettings(request.config);
-    else if (!parseDlSettings(request.config).settings.enabled) {
+    else if (!parseDlSettings(request.config).settings.status) {
       return { reason: "the config disables the job" };
     }
     const source = await blobs.open(request.dataExtractorUrl);

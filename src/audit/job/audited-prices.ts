@@ -3,11 +3,11 @@ import type { Day } from "../../contract/market/dates.ts";
 import type { RequestedWindow, TickerPrices } from "../../contract/market/ticker-series.ts";
 import { type PriceBlob, readPrices } from "../../ingest/read-prices.ts";
 import type { JobContext } from "../../jobs/shared/job.ts";
-import { jobWindow } from "../../jobs/shared/job-window.ts";
+import { jobWindow } from "../../jobs/shared/read-inputs.ts";
 import { isPrice } from "../../panel/price-dates.ts";
 import { type ResolvedWindow, resolveWindow } from "../../panel/window.ts";
 
-/** The data-extraction blob of an audit, read once. */
+/** The data-extraction blob of an audit. */
 export interface AuditedPrices {
   readonly blob: PriceBlob;
   readonly window: ResolvedWindow;

@@ -1,5 +1,5 @@
+import { MIN_TICKERS } from "../../evaluate/cross-section.ts";
 import { type DatedForecasts, inTickerOrder } from "../../evaluate/forecast-rows.ts";
-import { MIN_TICKERS } from "../../evaluate/rows-by-date.ts";
 import { correlation, mean } from "../../evaluate/statistics.ts";
 
 /** The information coefficient of forecasts, and its rank among those that chance gives them. */

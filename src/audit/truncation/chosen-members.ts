@@ -1,5 +1,5 @@
 import { counted } from "../../contract/errors/wording.ts";
-import { choiceFaults } from "../../evaluate/choice/recorded-choice.ts";
+import { choiceFaults } from "../../evaluate/choice/prequential.ts";
 import type { Finding } from "../check.ts";
 import { finding } from "../findings.ts";
 import { outputMember, outputParts } from "../job/output-parts.ts";

@@ -105,6 +105,7 @@ export function remoteOperations(connect: () => Promise<MucastClient>): ToolOper
       const submitted = await asked((client) => client[SUBMITS[operation]](payload, { idempotencyKey }));
       return { operation: submitted };
     },
+    validate: (_caller, { payload }, signal) => asked((client) => client.validate(payload, { signal })),
     get: (_caller, id) => asked((client) => client.getOperation(id)),
     forecast: (_caller, { id, ...query }) => asked((client) => client.getForecast(id, query)),
     verdict: (_caller, id) => asked((client) => client.getVerdict(id)),

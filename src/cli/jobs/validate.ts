@@ -1,16 +1,16 @@
 import type { Command } from "commander";
 import { blobPolicy } from "../../blob/policy.ts";
-import { requestedWindow } from "../../contract/config/payload-schemas.ts";
-import { counted, printable } from "../../contract/errors/wording.ts";
-import { returnsText } from "../../contract/output/later-close.ts";
-import { namedFailure } from "../../contract/problems/problem.ts";
-import { type Warning, warningEntry } from "../../contract/problems/warnings.ts";
 import type {
   JobPreview,
   PooledPreview,
   RefitsPreview,
   TickerPreview,
-} from "../../jobs/shared/job-preview.ts";
+} from "../../contract/api/job-preview.ts";
+import { requestedWindow } from "../../contract/config/payload-schemas.ts";
+import { counted, printable } from "../../contract/errors/wording.ts";
+import { returnsText } from "../../contract/output/later-close.ts";
+import { namedFailure } from "../../contract/problems/problem.ts";
+import { type Warning, warningEntry } from "../../contract/problems/warnings.ts";
 import { validateJob } from "../../jobs/validate-job.ts";
 import { table } from "../terminal/output-table.ts";
 import { untilSignal } from "../terminal/signals.ts";
@@ -84,7 +84,7 @@ export function warningLines(warnings: readonly Warning[]): string[] {
   ];
 }
 
-function asText(preview: Omit<JobPreview, "error">): string {
+function asText(preview: JobPreview): string {
   const { model, window, tickers, failures, pooled, refits, choice, estimate } = preview;
   const { start, end, learning_end, as_of, delay } = window;
   const lines = [

@@ -9,9 +9,12 @@ import {
   payloadSchema,
   replayPayloadSchema,
   tagSchema,
+  validatePayloadSchema,
 } from "../config/payload-schemas.ts";
 import { MODELS } from "../model-params/models.ts";
+import * as s from "../schema/open-schema.ts";
 import { forecastInput, forecastViewSchema, queryCount } from "./forecast-view.ts";
+import { jobPreviewSchema } from "./job-preview.ts";
 import {
   OPERATION_STATUSES,
   operationPageSchema,
@@ -39,20 +42,13 @@ export const idempotencyKeySchema = z
   .regex(/^[\x21-\x7e]{1,255}$/, "must be 1 to 255 visible ASCII characters");
 
 const byId = z.strictObject({
-  id: z
-    .string()
-    .regex(/^[A-Za-z0-9_-]{1,64}$/)
-    .describe("Id of the operation, as returned by run_ml_job, run_dl_job, audit or replay."),
+  id: s.operationId("Id of the operation, as returned by run_ml_job, run_dl_job, audit or replay."),
 });
 
 const listInput = z.strictObject({
   status: z.enum(OPERATION_STATUSES).optional().describe("Only operations in this state."),
   operation: z.enum(SUBMITTED_OPERATIONS).optional().describe("Only operations of this kind."),
-  tag: z
-    .array(tagSchema)
-    .max(TAG_LIMITS.tags)
-    .optional()
-    .describe("Only operations that have all of these tags."),
+  tag: s.optional(z.array(tagSchema).max(TAG_LIMITS.tags), "Only operations that have all of these tags."),
   limit: queryCount(100).default(20).describe("Maximum number of operations on a page."),
   cursor: z.string().max(200).optional().describe("next_cursor of the previous page."),
 });
@@ -112,6 +108,19 @@ export const API_OPERATIONS = {
     payloadSchema,
     dlConfigSchema,
   ),
+  validate_job: {
+    name: "validate_job",
+    method: "POST",
+    path: "/v1/validate",
+    scope: "write",
+    title: "Preview a job without running it",
+    description:
+      "Takes the payload of a job, reads both blobs and returns what the job would do: its rows, tickers, fits and warnings, and a " +
+      "rough estimate of the cost. If the job would fail before it trains, the error is the same. It stores nothing.",
+    input: validatePayloadSchema,
+    output: jobPreviewSchema,
+    config: anyConfigSchema,
+  },
   audit: submission(
     "audit",
     "Check the inputs of a job for look-ahead",

@@ -10,11 +10,12 @@ import { replayBlobSchema } from "../output/replay-blob.ts";
 import { resultRecordSchema } from "../output/result-record.ts";
 import { problemSchema } from "../problems/problem.ts";
 import { warningSchema } from "../problems/warnings.ts";
-import { openSchema } from "../schema/open-schema.ts";
+import * as s from "../schema/open-schema.ts";
+import { jobPreviewSchema } from "./job-preview.ts";
 
 /**
- * Every published schema by name; `schemas/<name>.json` is generated from it. Schemas of what callers send are strict.
- * Schemas of what callers read accept members of a later version, except for the result record.
+ * Every published schema by name; `schemas/<name>.json` is generated from it. Schemas of what callers send are strict; those of what they
+ * read accept members of a later version, except for the result record.
  */
 export const PUBLISHED_SCHEMAS = {
   payload: payloadSchema,
@@ -22,12 +23,13 @@ export const PUBLISHED_SCHEMAS = {
   "replay-payload": replayPayloadSchema,
   "ml-config": mlConfigSchema,
   "dl-config": dlConfigSchema,
+  "job-preview": s.openSchema(jobPreviewSchema),
   "result-record": resultRecordSchema,
-  "output-blob": openSchema(outputBlobSchema),
-  "audit-blob": openSchema(auditBlobSchema),
-  "replay-blob": openSchema(replayBlobSchema),
-  warning: openSchema(warningSchema),
-  problem: openSchema(problemSchema),
+  "output-blob": s.openSchema(outputBlobSchema),
+  "audit-blob": s.openSchema(auditBlobSchema),
+  "replay-blob": s.openSchema(replayBlobSchema),
+  warning: s.openSchema(warningSchema),
+  problem: s.openSchema(problemSchema),
 } as const;
 
 export type SchemaName = keyof typeof PUBLISHED_SCHEMAS;

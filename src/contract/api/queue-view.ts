@@ -1,33 +1,27 @@
 import { z } from "zod";
-import { count, list, mayGrow, named, positive } from "../schema/open-schema.ts";
+import * as s from "../schema/open-schema.ts";
 
 const unendedSchema = z.strictObject({
-  waiting: count.describe("Number of queued operations."),
-  running: count.describe("Number of running operations."),
+  waiting: s.count("Number of queued operations."),
+  running: s.count("Number of running operations."),
 });
 
 /** How busy the service is, and what the caller may do. About other callers it contains only totals. */
-export const queueSchema = named(
-  "Queue",
-  {
-    waiting: count.describe("Number of queued operations of all callers."),
-    running: count.describe(
-      "Number of running operations of all callers, over all services of the same database.",
-    ),
-    own: unendedSchema.describe("The caller's own operations."),
-    service: z
-      .strictObject({
-        running: count.describe("Number of jobs that it runs."),
-        jobs: positive.describe("Maximum number of jobs that it runs at the same time."),
-        cores: z
-          .strictObject({ used: count, of: positive })
-          .nullable()
-          .describe("Cores of its machine that its jobs use; null if they run elsewhere."),
-      })
-      .describe("The service that answers this request."),
-    scopes: list(mayGrow(z.enum(["read", "write", "admin"]))).describe("What the caller may do."),
-  },
-  { title: "Queue" },
-);
+export const queueSchema = s.titled("Queue", "Queue", {
+  waiting: s.count("Number of queued operations of all callers."),
+  running: s.count("Number of running operations of all callers, over all services of the same database."),
+  own: unendedSchema.describe("The caller's own operations."),
+  service: z
+    .strictObject({
+      running: s.count("Number of jobs that it runs."),
+      jobs: s.positive("Maximum number of jobs that it runs at the same time."),
+      cores: s.nullable(
+        z.strictObject({ used: s.count(), of: s.positive() }),
+        "Cores of its machine that its jobs use; null if they run elsewhere.",
+      ),
+    })
+    .describe("The service that answers this request."),
+  scopes: s.list(s.mayGrow(z.enum(["read", "write", "admin"])), "What the caller may do."),
+});
 
 export type QueueView = z.infer<typeof queueSchema>;

@@ -3,6 +3,7 @@ import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { describe, it } from "node:test";
 import type { z } from "zod";
+import { unwrap } from "../errors/faults.ts";
 import { MODELS } from "../model-params/models.ts";
 import { dotPredictionSchema } from "./dl-settings.ts";
 import { mlParamsSchema } from "./ml-settings.ts";
@@ -21,8 +22,7 @@ function rowOf(part: string, key: string): string {
 
 /** Every setting by its path, except the entries of models_params. */
 function* settingsIn(schema: z.ZodType, path: readonly string[] = []): Generator<[string, z.ZodType]> {
-  let inner = schema;
-  while ("innerType" in inner.def) inner = inner.def.innerType as z.ZodType;
+  const inner = unwrap(schema)!;
   const key = path.join(".");
   const shape = key === "models_params" ? undefined : (inner as z.ZodObject).shape;
   // A section has no row, except intervals, which can be omitted as a whole.

@@ -2,7 +2,7 @@ import { z } from "zod";
 import { show, valueAt } from "../errors/faults.ts";
 import { type RawJson, type RawObject, rawNumbers } from "../json/json-text.ts";
 import type { Warning } from "../problems/warnings.ts";
-import { integer } from "../schema/open-schema.ts";
+import * as s from "../schema/open-schema.ts";
 import { type Choice, readCandidates } from "./choice/candidates.ts";
 import { dlChoiceSchema } from "./choice/choice-config.ts";
 import { LIMITS } from "./limits.ts";
@@ -20,14 +20,7 @@ import {
   type TrainingSpec,
   trainingParamsSchema,
 } from "./networks/networks.ts";
-import {
-  intervalsSchema,
-  panelFields,
-  SCALERS,
-  type SharedSettings,
-  sharedSettings,
-  shrinkageSchema,
-} from "./panel-settings.ts";
+import { intervalsSchema, panelFields, SCALERS, shrinkageSchema } from "./panel-settings.ts";
 import { isObject, parseConfig } from "./parse-config.ts";
 
 const modelsParamsSchema = z
@@ -41,41 +34,37 @@ const modelsParamsSchema = z
 const dataProcessingSchema = z.strictObject({
   scaler: z.enum(SCALERS).exclude(["none"]).default("robust"),
   lookback: lookbackSchema,
-  batch_size: integer(1, LIMITS.batchSize).default(64),
+  batch_size: s.integer(1, LIMITS.batchSize).default(64),
+});
+
+const globalSettingsSchema = z.strictObject({
+  device: s.byDefault(
+    z.string().regex(/^(auto|cpu|cuda(:\d{1,3})?)$/, "must be auto, cpu, cuda or cuda:N"),
+    "auto",
+    "auto, cpu, cuda or cuda:N.",
+  ),
+  seed: s.integer(0, Number.MAX_SAFE_INTEGER).default(42),
 });
 
 /** `Dot prediction` of run_dl_job's config, as the caller writes it. docs/config.md has a row for each field. */
 export const dotPredictionSchema = z.strictObject({
-  status: z.boolean().default(true).describe("If false, the job succeeds without training."),
+  status: s.byDefault(z.boolean(), true, "If false, the job succeeds without training."),
   "current option": z
     .enum(ARCHITECTURES)
     .describe(
       `${architecturesOf({ joint: false }).join(", ")}: one network per ticker; portfolio_*: one network for all tickers.`,
     ),
-  global_settings: z
-    .strictObject({
-      device: z
-        .string()
-        .regex(/^(auto|cpu|cuda(:\d{1,3})?)$/, "must be auto, cpu, cuda or cuda:N")
-        .default("auto")
-        .describe("auto, cpu, cuda or cuda:N."),
-      seed: integer(0, Number.MAX_SAFE_INTEGER).default(42),
-    })
-    .prefault({}),
+  global_settings: globalSettingsSchema.prefault({}),
   data_processing: dataProcessingSchema.prefault({}),
   training_params: trainingParamsSchema.prefault({}),
   models_params: modelsParamsSchema.prefault({}),
   intervals: intervalsSchema.optional(),
   shrinkage: shrinkageSchema,
   ...panelFields,
-  window: z
-    .int()
-    .min(LIMITS.leastNetworkWindow)
-    .max(LIMITS.window)
-    .optional()
-    .describe(
-      "Each network learns only from its last `window` label dates, including validation and calibration. Without it, each network learns from all.",
-    ),
+  window: s.optional(
+    z.int().min(LIMITS.leastNetworkWindow).max(LIMITS.window),
+    "Each network learns only from its last `window` label dates, including validation and calibration. Without it, each network learns from all.",
+  ),
   choice: dlChoiceSchema.optional(),
 });
 
@@ -86,22 +75,22 @@ export const dlConfigSchema = z
 
 type DotPrediction = z.infer<typeof dotPredictionSchema>;
 
-/** A config of run_dl_job with every default filled in. */
-export interface DlSettings extends SharedSettings {
-  readonly enabled: boolean;
+const SECTIONS = ["training_params", "data_processing", "models_params"] as const;
+type Section = (typeof SECTIONS)[number];
+
+/** A config of run_dl_job, and the network that it comes to. */
+export interface DlSettings
+  extends Readonly<Omit<DotPrediction, "current option" | "global_settings" | "choice" | Section>>,
+    Readonly<z.infer<typeof globalSettingsSchema>>,
+    Readonly<Omit<z.infer<typeof dataProcessingSchema>, "batch_size">> {
   readonly network: NetworkSpec;
   readonly training: TrainingSpec;
   /** The number of networks per ticker, or for all, whose mean is the forecast. */
   readonly ensemble: number;
-  readonly scaler: DotPrediction["data_processing"]["scaler"];
-  readonly lookback: number;
-  /** As in the config: auto, cpu, cuda or cuda:N. */
-  readonly device: string;
-  readonly seed: number;
   /** Whether a part of the windows is set aside that neither training nor early stopping nor a choice sees. */
   readonly calibrates: boolean;
-  readonly choice?: Choice<DlSettings>;
   readonly joint: boolean;
+  readonly choice?: Choice<DlSettings>;
 }
 
 interface Parsed {
@@ -119,21 +108,22 @@ const MIN_FEATURES = 1;
  */
 export function parseDlSettings(text: string): Parsed {
   const { value, warnings } = parseConfig(text, dlConfigSchema, "run_dl_job", networkFaults);
-  const prediction = value["NN params"]["Dot prediction"];
-  const { "current option": architecture, global_settings, data_processing, choice } = prediction;
-  const { loss_type, ensemble, ...training } = prediction.training_params;
+  const {
+    "current option": architecture,
+    global_settings,
+    data_processing: { batch_size, ...windows },
+    training_params: { loss_type, ensemble, ...training },
+    models_params,
+    choice,
+    ...others
+  } = value["NN params"]["Dot prediction"];
   const loss = LOSS_TYPES.find((name) => name === loss_type);
-  const shared = sharedSettings(prediction);
   const settings: DlSettings = {
-    enabled: prediction.status,
-    network: networkOf(architecture, prediction.models_params),
-    training: { ...training, batch_size: data_processing.batch_size, loss: loss ?? "mse" },
+    ...{ ...others, ...global_settings, ...windows },
+    network: networkOf(architecture, models_params),
+    training: { ...training, batch_size, loss: loss ?? "mse" },
     ensemble,
-    scaler: data_processing.scaler,
-    lookback: data_processing.lookback,
-    ...global_settings,
-    ...shared,
-    calibrates: shared.intervals !== undefined || choice !== undefined,
+    calibrates: others.intervals !== undefined || choice !== undefined,
     joint: NETWORKS[architecture].joint,
   };
   checkNetworkSize(settings, MIN_FEATURES);
@@ -146,8 +136,6 @@ export function parseDlSettings(text: string): Parsed {
   const parsed = { settings, warnings: loss === undefined ? [...warnings, unknownLoss] : warnings };
   return choice === undefined ? parsed : withChoice(parsed, choice, text);
 }
-
-const SECTIONS = ["training_params", "data_processing", "models_params"] as const;
 
 function withChoice(
   { settings: own, warnings }: Parsed,
@@ -164,9 +152,8 @@ function withChoice(
       const searched = sectionsOf(point, architecture);
       const merged = SECTIONS.map((name) => [name, mergeSections(base[name], sets[name], searched[name])]);
       const prediction = { ...base, ...sets, ...Object.fromEntries(merged) };
-      const { settings, warnings } = parseDlSettings(
-        JSON.stringify({ "NN params": { "Dot prediction": prediction } }),
-      );
+      const config = JSON.stringify({ "NN params": { "Dot prediction": prediction } });
+      const { settings, warnings } = parseDlSettings(config);
       return { settings: { ...settings, calibrates: true }, warnings };
     },
     valuesOf: ({ training_params, data_processing, models_params }, { network: { architecture } }) => ({
@@ -174,31 +161,26 @@ function withChoice(
       ...data_processing,
       ...models_params?.[architecture],
     }),
-    identity: ["network", "training", "ensemble", "scaler", "lookback", "target", "crossSection"],
+    identity: ["network", "training", "ensemble", "scaler", "lookback", "target", "cross_section"],
   });
-  return {
-    settings: { ...own, choice: found.choice },
-    warnings: [...warnings, ...found.warnings],
-  };
+  return { settings: { ...own, choice: found.choice }, warnings: [...warnings, ...found.warnings] };
 }
 
 /** The values of a search in the sections that their names belong to: no name is in two. */
-function sectionsOf(point: ReadonlyMap<string, RawJson>, architecture: string) {
-  const sections: Record<(typeof SECTIONS)[number], Record<string, RawJson>> = {
-    training_params: {},
-    data_processing: {},
-    models_params: {},
+function sectionsOf(
+  point: ReadonlyMap<string, RawJson>,
+  architecture: string,
+): { readonly [S in Section]?: RawObject } {
+  const values = [...point];
+  const of = (shape: object) => values.filter(([name]) => Object.hasOwn(shape, name));
+  const training = of(trainingParamsSchema.shape);
+  const data = of(dataProcessingSchema.shape);
+  const size = values.filter((value) => !training.includes(value) && !data.includes(value));
+  return {
+    training_params: Object.fromEntries(training),
+    data_processing: Object.fromEntries(data),
+    ...(size.length > 0 && { models_params: { [architecture]: Object.fromEntries(size) } }),
   };
-  const size: Record<string, RawJson> = {};
-  for (const [name, value] of point) {
-    if (Object.hasOwn(trainingParamsSchema.shape, name)) sections.training_params[name] = value;
-    else if (Object.hasOwn(dataProcessingSchema.shape, name)) sections.data_processing[name] = value;
-    else {
-      size[name] = value;
-      sections.models_params[architecture] = size;
-    }
-  }
-  return sections;
 }
 
 /** Later sections replace the members of earlier ones; the entries of `models_params` are merged as well. */

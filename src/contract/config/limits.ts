@@ -6,10 +6,8 @@ export const LIMITS = {
   candidates: 100,
   /** The number of fits per ticker before the score rows, over all candidates. */
   choiceFits: 10_000,
-  /** The number of closes between a forecast and the trade on it. */
   delay: 5,
   refitEvery: 10_000,
-  /** The number of blocks of score rows, each of which gets its own models. */
   refitBlocks: 1_000,
   leastWindow: 30,
   /** Enough rows to leave a network 30 for training, whatever number it holds back. */
@@ -27,7 +25,6 @@ export const LIMITS = {
   /** For learning_rate and weight_decay, because networks compute in float32. */
   optimizerNumber: 1e30,
   networkParameters: 50_000_000,
-  /** The number of values in the input of one batch. */
   batchElements: 2 ** 28,
 } as const;
 

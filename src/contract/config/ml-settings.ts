@@ -2,26 +2,18 @@ import { z } from "zod";
 import { type Fault, MucastError } from "../errors/errors.ts";
 import { invalidRequest, valueAt } from "../errors/faults.ts";
 import { isRawNumber, type RawJson, type RawObject, rawNumbers } from "../json/json-text.ts";
-import type { ColumnDemand } from "../model-params/column-demands.ts";
 import { findModel, MODEL_NAMES, MODELS, type Model } from "../model-params/models.ts";
 import { type Estimator, resolveModelParams } from "../model-params/resolve.ts";
+import type { ColumnDemand } from "../model-params/value-rules.ts";
 import type { Warning } from "../problems/warnings.ts";
-import { integer } from "../schema/open-schema.ts";
+import * as s from "../schema/open-schema.ts";
 import { type Choice, readCandidates } from "./choice/candidates.ts";
 import { mlChoiceSchema } from "./choice/choice-config.ts";
 import { LIMITS } from "./limits.ts";
-import {
-  FITS,
-  intervalsSchema,
-  panelFields,
-  SCALERS,
-  type SharedSettings,
-  sharedSettings,
-  shrinkageSchema,
-} from "./panel-settings.ts";
+import { FITS, intervalsSchema, panelFields, SCALERS, shrinkageSchema } from "./panel-settings.ts";
 import { isObject, parseConfig } from "./parse-config.ts";
 
-const testSize = integer(1, LIMITS.cvTestSize).optional();
+const testSize = s.integer(1, LIMITS.cvTestSize).optional();
 
 /** `ML params` of run_ml_job's config, as the caller writes it. docs/config.md has a row for each field. */
 export const mlParamsSchema = z
@@ -30,39 +22,37 @@ export const mlParamsSchema = z
       .string()
       .meta({ examples: MODELS.map(({ name }) => name) })
       .describe(`The regressor, in upper or lower case: ${MODEL_NAMES.join(", ")}.`),
-    model_params: z
-      .record(z.string(), z.unknown())
-      .default({})
-      .describe("Keyword arguments for the library's regressor; see docs/model-params.md."),
+    model_params: s.byDefault(
+      z.record(z.string(), z.unknown()),
+      {},
+      "Keyword arguments for the library's regressor; see docs/model-params.md.",
+    ),
     cv_test_size: testSize.describe("Rows per walk-forward test fold; 15 by default."),
     test_size: testSize.meta({ deprecated: true }).describe("Old name of cv_test_size."),
-    n_splits: integer(1, LIMITS.nSplits).default(15).describe("Number of walk-forward folds."),
+    n_splits: s.byDefault(s.integer(1, LIMITS.nSplits), 15, "Number of walk-forward folds."),
     intervals: intervalsSchema.optional(),
-    scaler: z
-      .enum(SCALERS)
-      .default("none")
-      .describe("Feature scaler, fitted only on the training rows of each fit."),
+    scaler: s.byDefault(
+      z.enum(SCALERS),
+      "none",
+      "Feature scaler, fitted only on the training rows of each fit.",
+    ),
     shrinkage: shrinkageSchema,
-    fit: z
-      .enum(FITS)
-      .default("per_ticker")
-      .describe("per_ticker: one regressor per ticker. pooled: one regressor for the rows of all tickers."),
+    fit: s.byDefault(
+      z.enum(FITS),
+      "per_ticker",
+      "per_ticker: one regressor per ticker. pooled: one regressor for the rows of all tickers.",
+    ),
     ...panelFields,
-    window: z
-      .int()
-      .min(LIMITS.leastWindow)
-      .max(LIMITS.window)
-      .optional()
-      .describe(
-        "Each fit learns only from its last `window` label dates. Without it, each fit learns from all.",
-      ),
+    window: s.optional(
+      z.int().min(LIMITS.leastWindow).max(LIMITS.window),
+      "Each fit learns only from its last `window` label dates. Without it, each fit learns from all.",
+    ),
     choice: mlChoiceSchema.optional(),
-    importance: z
-      .boolean()
-      .default(false)
-      .describe(
-        "Measures how much order the out-of-fold forecasts lose when a feature is shuffled. Not with choice.",
-      ),
+    importance: s.byDefault(
+      z.boolean(),
+      false,
+      "Measures how much order the out-of-fold forecasts lose when a feature is shuffled. Not with choice.",
+    ),
   })
   .refine(({ cv_test_size = 0, test_size = cv_test_size }) => [0, test_size].includes(cv_test_size), {
     path: ["test_size"],
@@ -72,7 +62,8 @@ export const mlParamsSchema = z
     path: ["importance"],
     error:
       "importance measures the features of one model, and choice has several; remove choice, and run the candidate to examine by itself",
-  });
+  })
+  .transform(({ test_size = 15, cv_test_size = test_size, ...params }) => ({ ...params, cv_test_size }));
 
 /** Config of run_ml_job. Sections of other services next to `ML params` are ignored, with a warning. */
 export const mlConfigSchema = z
@@ -81,25 +72,19 @@ export const mlConfigSchema = z
 
 type MlParams = z.infer<typeof mlParamsSchema>;
 
-/** A config of run_ml_job with every default filled in. */
-export interface MlSettings extends SharedSettings {
+/** A config of run_ml_job, and what its model comes to. */
+export interface MlSettings extends Readonly<Omit<MlParams, "model" | "choice">> {
   readonly model: Model;
-  readonly estimator: Estimator;
   /** The constructor's arguments with every default filled in, as the output records them. */
-  readonly resolvedParams: RawObject;
+  readonly model_params: RawObject;
+  readonly estimator: Estimator;
   readonly columnDemands: readonly ColumnDemand[];
-  readonly cvTestSize: number;
-  readonly nSplits: number;
-  readonly scaler: MlParams["scaler"];
-  readonly fit: MlParams["fit"];
-  /** Whether the job measures what each group of features contributes to the order of its forecasts. Our addition. */
-  readonly importance: boolean;
   readonly choice?: MlCandidates;
 }
 
 export interface MlCandidates extends Choice<MlSettings> {
-  /** The number of further folds, before the `nSplits` folds, that only serve the choice. */
-  readonly warmUp: number;
+  /** The number of further folds, before the `n_splits` folds, that only serve the choice. */
+  readonly warm_up: number;
 }
 
 interface Parsed {
@@ -111,41 +96,24 @@ const SECTION = "config.ML params";
 
 /**
  * Reads the config of run_ml_job from its JSON text.
+ * @param at the path of the settings in faults about the model.
  * @throws MucastError invalid_request, unknown_model, invalid_model_params, device_unavailable or too_large.
  */
-export function parseMlSettings(text: string): Parsed {
-  return parseAt(text, SECTION);
-}
-
-/** @param at the path of the settings in faults about the model. */
-function parseAt(text: string, at: string): Parsed {
+export function parseMlSettings(text: string, at = SECTION): Parsed {
   const { value, warnings } = parseConfig(text, mlConfigSchema, "run_ml_job", (_config, found) =>
     // If only the model is at fault, findModel and resolveModelParams throw their own codes.
     found.length === 0 ? [] : modelFaults(valueAt(rawNumbers(text), ["ML params"])),
   );
-  const params = value["ML params"];
+  const { choice, ...params } = value["ML params"];
   // The schema's copy has lost the text of the numbers.
   const raw = valueAt(rawNumbers(text), ["ML params"]) as RawObject;
   const model = findModel(params.model, `${at}.model`);
-  const resolved = resolveModelParams({
-    model,
-    rawParams: raw.model_params ?? {},
-    path: `${at}.model_params`,
-  });
-  const settings: MlSettings = {
-    model,
-    estimator: resolved.estimator,
-    resolvedParams: resolved.resolved,
-    columnDemands: resolved.columnDemands,
-    cvTestSize: params.cv_test_size ?? params.test_size ?? 15,
-    nSplits: params.n_splits,
-    scaler: params.scaler,
-    fit: params.fit,
-    ...sharedSettings(params),
-    importance: params.importance,
-  };
-  const parsed = { settings, warnings: [...warnings, ...resolved.warnings] };
-  return params.choice === undefined ? parsed : withChoice(parsed, params.choice, raw);
+  const rawParams = raw.model_params ?? {};
+  const { resolved, ...read } = resolveModelParams({ model, rawParams, path: `${at}.model_params` });
+  const { estimator, columnDemands } = read;
+  const settings: MlSettings = { ...params, model, model_params: resolved, estimator, columnDemands };
+  const parsed = { settings, warnings: [...warnings, ...read.warnings] };
+  return choice === undefined ? parsed : withChoice(parsed, choice, raw);
 }
 
 function withChoice(
@@ -153,7 +121,6 @@ function withChoice(
   choice: NonNullable<MlParams["choice"]>,
   { choice: rawChoice, ...base }: RawObject,
 ): Parsed {
-  const path = `${SECTION}.choice`;
   const found = readCandidates(choice, (rawChoice as RawObject).candidates as readonly RawObject[], {
     section: SECTION,
     own,
@@ -164,7 +131,7 @@ function withChoice(
         ...((sets.model_params ?? inherited) as RawObject),
         ...Object.fromEntries(point),
       };
-      return parseAt(JSON.stringify({ "ML params": { ...base, ...sets, model_params } }), at);
+      return parseMlSettings(JSON.stringify({ "ML params": { ...base, ...sets, model_params } }), at);
     },
     searchedIn: "model_params",
     valuesOf({ model_params = {} }, { model }) {
@@ -175,17 +142,17 @@ function withChoice(
         JSON.stringify(value) !== JSON.stringify(valueAt(before, [name]));
       return Object.fromEntries(Object.entries(model_params).filter(isNew));
     },
-    identity: ["model", "resolvedParams", "scaler", "fit", "target", "crossSection"],
+    identity: ["model", "model_params", "scaler", "fit", "target", "cross_section"],
   });
-  const { warm_up: warmUp } = choice;
-  const folds = warmUp + own.nSplits;
-  const fits = found.choice.candidates.length * (folds + 1);
+  const { candidates } = found.choice;
+  const folds = choice.warm_up + own.n_splits;
+  const fits = candidates.length * (folds + 1);
   if (fits > LIMITS.choiceFits) {
-    const message = `needs ${fits} fits per ticker (${found.choice.candidates.length} candidates, ${folds} folds each); at most ${LIMITS.choiceFits} are accepted: try fewer candidates, or lower warm_up or n_splits`;
-    throw invalidRequest([{ path, message }]);
+    const message = `needs ${fits} fits per ticker (${candidates.length} candidates, ${folds} folds each); at most ${LIMITS.choiceFits} are accepted: try fewer candidates, or lower warm_up or n_splits`;
+    throw invalidRequest([{ path: `${SECTION}.choice`, message }]);
   }
   return {
-    settings: { ...own, choice: { ...found.choice, warmUp } },
+    settings: { ...own, choice: { ...choice, candidates } },
     warnings: [...warnings, ...found.warnings],
   };
 }
@@ -206,6 +173,6 @@ function modelFaults(params: unknown): readonly Fault[] {
 }
 
 /** The regressor's seed; null if it has none. */
-export function seedOf({ resolvedParams }: MlSettings): RawJson {
-  return resolvedParams.random_state ?? resolvedParams.random_seed ?? null;
+export function seedOf({ model_params }: MlSettings): RawJson {
+  return model_params.random_state ?? model_params.random_seed ?? null;
 }

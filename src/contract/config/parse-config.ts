@@ -9,7 +9,7 @@ import {
   unknownKey,
   valueAt,
 } from "../errors/faults.ts";
-import { MAX_JSON_DEPTH, parseJson, scanJson, withoutByteOrderMark } from "../json/json-text.ts";
+import { membersOf, parseJson } from "../json/json-text.ts";
 import type { Warning } from "../problems/warnings.ts";
 import type { Operation } from "./job-operations.ts";
 import { LIMITS } from "./limits.ts";
@@ -18,11 +18,6 @@ export const SECTION_KEYS = {
   run_ml_job: ["ML params"],
   run_dl_job: ["NN params", "Dot prediction"],
 } as const satisfies Record<Operation, readonly [string, ...string[]]>;
-
-interface CheckedConfig<T> {
-  readonly value: T;
-  readonly warnings: readonly Warning[];
-}
 
 /**
  * Reads a config's JSON text and checks it against its schema. One error contains every fault.
@@ -33,12 +28,12 @@ interface CheckedConfig<T> {
  * faults found so far.
  * @throws MucastError `too_large` over 32 KiB, `invalid_request` with every fault otherwise.
  */
-export function parseConfig<T>(
+export function parseConfig<S extends z.ZodType>(
   text: string,
-  schema: z.ZodType<T>,
+  schema: S,
   operation: Operation,
   more: (config: unknown, found: readonly Fault[]) => readonly Fault[] = () => [],
-): CheckedConfig<T> {
+): { readonly value: z.output<S>; readonly warnings: readonly Warning[] } {
   const bytes = Buffer.byteLength(text);
   if (bytes > LIMITS.configBytes) {
     const message = `config has ${bytes} bytes; at most ${LIMITS.configBytes} are accepted`;
@@ -61,44 +56,29 @@ export function parseConfig<T>(
   return { value: parsed.data, warnings: beside.warnings };
 }
 
-interface RemovedSetting {
-  /** Its keys, from the top of the config. */
-  readonly path: readonly [string, ...string[]];
-  /** The value that asked for what happens without the setting: it is still accepted. */
-  readonly harmless: unknown;
-  readonly instead: string;
-}
-
-export const REMOVED_SETTINGS: readonly RemovedSetting[] = [
-  {
-    path: ["ML params", "choice", "racing"],
-    harmless: false,
-    instead: "leave it out: every candidate is fitted on all folds",
-  },
-  {
-    path: ["ML params", "choice", "over"],
-    harmless: "all",
-    instead: "leave it out: the members are common to all tickers",
-  },
-  {
-    path: ["NN params", "Dot prediction", "refit_start"],
-    harmless: "cold",
-    instead: "leave it out: each network starts from random weights",
-  },
+/**
+ * Settings of earlier versions by their keys from the top of the config, each with the value that asked for what happens without it, which is
+ * still accepted.
+ */
+export const REMOVED_SETTINGS: readonly (readonly [
+  path: readonly [string, ...string[]],
+  harmless: unknown,
+  why: string,
+])[] = [
+  [["ML params", "choice", "racing"], false, "every candidate is fitted on all folds"],
+  [["ML params", "choice", "over"], "all", "the members are common to all tickers"],
+  [["NN params", "Dot prediction", "refit_start"], "cold", "each network starts from random weights"],
 ];
 
 /** Deletes the settings of earlier versions that are harmless. @throws MucastError invalid_request for the others. */
 function deleteRemoved(config: unknown): void {
   const faults: Fault[] = [];
-  for (const { path, harmless, instead } of REMOVED_SETTINGS) {
+  for (const [path, harmless, why] of REMOVED_SETTINGS) {
     const value = valueAt(config, path);
-    if (value === undefined) continue;
-    const section = valueAt(config, path.slice(0, -1)) as Record<string, unknown>;
-    if (value === harmless) delete section[path.at(-1)!];
-    else {
-      const message = `${show(value)} was removed in 0.3.0 (see CHANGELOG.md); ${instead}`;
-      faults.push(fault(joinPath("config", path), message));
-    }
+    const message = `${show(value)} was removed in 0.3.0 (see CHANGELOG.md); leave it out: ${why}`;
+    if (value === harmless)
+      delete (valueAt(config, path.slice(0, -1)) as Record<string, unknown>)[path.at(-1)!];
+    else if (value !== undefined) faults.push(fault(joinPath("config", path), message));
   }
   if (faults.length > 0) throw invalidRequest(faults);
 }
@@ -109,11 +89,7 @@ const NAMES_SHOWN = 5;
  * The fault of a config that has the keys of an inner section at its top, and the config with these keys moved into their section, so that
  * the error includes their faults too.
  */
-function lackingSection(
-  plain: unknown,
-  schema: z.ZodType,
-  wanted: readonly string[],
-): { readonly fault: Fault; readonly wrapped: unknown } | undefined {
+function lackingSection(plain: unknown, schema: z.ZodType, wanted: readonly string[]) {
   if (!isObject(plain) || Object.hasOwn(plain, wanted[0]!)) return undefined;
   const names = Object.keys(plain);
   const outer = wanted
@@ -139,8 +115,8 @@ function sectionsBeside(plain: unknown, wanted: readonly string[]): { warnings: 
       if (name === key) continue;
       const path = joinPath("config", [...wanted.slice(0, depth), name]);
       if (!isObject(value)) {
-        const { message, ...rest } = unknownKey(path, name, [key]);
-        faults.push({ ...rest, message: `${message}; its value is ${show(value)}` });
+        const found = unknownKey(path, name, [key]);
+        faults.push({ ...found, message: `${found.message}; its value is ${show(value)}` });
       } else if (Object.hasOwn(here, key)) {
         const message = `${path} belongs to another service and was ignored`;
         warnings.push({ code: "ignored_section", message });
@@ -162,15 +138,9 @@ export function isObject(value: unknown): value is Record<string, unknown> {
  */
 export function ownSection(text: string, operation: Operation): string {
   const [section, inner]: readonly string[] = SECTION_KEYS[operation];
-  const value = membersOf(withoutByteOrderMark(text)).get(section!)!;
+  const value = membersOf(text).get(section!)!;
   const members = membersOf(value);
   if (inner === undefined || members.size === 1) return value;
   const kept = [...members].map(([key, held]) => `${JSON.stringify(key)}: ${key === inner ? held : "{}"}`);
   return `{${kept.join(", ")}}`;
-}
-
-function membersOf(text: string): ReadonlyMap<string, string> {
-  const members = new Map<string, string>();
-  scanJson(text, "config", MAX_JSON_DEPTH, members);
-  return members;
 }

@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { parseDay } from "../market/dates.ts";
 import type { RequestedWindow } from "../market/ticker-series.ts";
-import { integer, named } from "../schema/open-schema.ts";
+import * as s from "../schema/open-schema.ts";
 import { JOB_OPERATIONS, type SubmittedOperation } from "./job-operations.ts";
 import { TAG_LIMITS, TAG_PATTERN } from "./limits.ts";
 
@@ -9,9 +9,8 @@ import { TAG_LIMITS, TAG_PATTERN } from "./limits.ts";
 export const AUDIT_CHECKS = ["truncation", "restatement", "foresight", "skill"] as const;
 export type AuditCheckName = (typeof AUDIT_CHECKS)[number];
 
-function bound(what: string) {
-  return z.iso.date().optional().describe(`${what}, if the data-extraction blob does not say it.`);
-}
+const bound = (what: string) =>
+  s.optional(z.iso.date(), `${what}, if the data-extraction blob does not say it.`);
 
 /** The window of a job, for a data-extraction blob that does not have one, such as a Parquet table. */
 export const requestedWindowSchema = z.strictObject({
@@ -38,12 +37,8 @@ export function distinctEntries({ value, issues }: z.core.ParsePayload<string[]>
   }
 }
 
-export const tagSchema = z
-  .string()
-  .regex(
-    new RegExp(`^${TAG_PATTERN}$`),
-    `must be 1 to ${TAG_LIMITS.characters} printable ASCII characters without a space at either end`,
-  );
+const TAG_RULE = `must be 1 to ${TAG_LIMITS.characters} printable ASCII characters without a space at either end`;
+export const tagSchema = z.string().regex(new RegExp(`^${TAG_PATTERN}$`), TAG_RULE);
 
 export const tagsSchema = z
   .array(tagSchema)
@@ -54,137 +49,123 @@ export const tagsSchema = z
     `Labels to find and group runs by: at most ${TAG_LIMITS.tags} different ones of 1 to ${TAG_LIMITS.characters} printable ASCII characters. They change no number.`,
   );
 
-const featureUrl = z
-  .string()
-  .min(1)
-  .describe("The feature blob: {blob_url}/data/feature_engine_<id>.json, or .parquet");
-const dataExtractorUrl = z
-  .string()
-  .min(1)
-  .describe("The data-extraction blob: {blob_url}/data/data_extractor_<id>.json, or .parquet");
+const url = z.string().min(1);
+const flag = z.boolean();
 
-const portable = z
-  .boolean()
-  .optional()
-  .describe(
-    "Pins the kernels of the engine, so that every x86-64-v3 processor gives the same bytes. Slower.",
-  );
+const inputMembers = {
+  feature_url: url.describe("The feature blob: {blob_url}/data/feature_engine_<id>.json, or .parquet"),
+  data_extractor_url: url.describe(
+    "The data-extraction blob: {blob_url}/data/data_extractor_<id>.json, or .parquet",
+  ),
+};
+
+const anyConfig = z.looseObject({}).meta({ id: "JobConfig" });
 
 const tags = tagsSchema.optional();
 
 /** What the jobs accept besides the three inputs. All of it is our addition, and optional. */
-const jobOptionsSchema = z.strictObject({ ...requestedWindowSchema.shape, portable, tags });
+const jobOptionsSchema = z.strictObject({
+  ...requestedWindowSchema.shape,
+  portable: s.optional(
+    flag,
+    "Pins the kernels of the engine, so that every x86-64-v3 processor gives the same bytes. Slower.",
+  ),
+  tags,
+});
 
 /** The payload of both jobs. In a job container the three fields are FEATURE_URL, DATA_EXTRACTOR_URL and CONFIG. */
-export const payloadSchema = named(
-  "Payload",
-  {
-    feature_url: featureUrl,
-    data_extractor_url: dataExtractorUrl,
-    config: z.looseObject({}).describe("Config of run_ml_job or run_dl_job; at most 32 KiB as JSON text."),
-    ...jobOptionsSchema.shape,
-  },
-  { title: "Payload of run_ml_job and run_dl_job" },
+export const payloadSchema = s.titled("Payload", "Payload of run_ml_job and run_dl_job", {
+  ...inputMembers,
+  config: anyConfig.describe("Config of run_ml_job or run_dl_job; at most 32 KiB as JSON text."),
+  ...jobOptionsSchema.shape,
+});
+
+const operation = s.optional(
+  z.enum(JOB_OPERATIONS).meta({ id: "JobName" }),
+  "The job; required only if the config has the sections of both jobs.",
 );
+
+/** The payload of either job, for a preview of what it would do. */
+export const validatePayloadSchema = payloadSchema
+  .extend({ operation })
+  .meta({ id: "ValidatePayload", title: "Payload of validate_job" });
 
 /** The largest options of an audit. Each cut costs a job; with 999 permutations, the smallest p-value is 0.001. */
 export const AUDIT_LIMITS = { truncations: 100, permutations: 999, accepted: 200, featureName: 200 } as const;
+export const AUDIT_DEFAULTS = { truncations: 5, permutations: 19 } as const;
 
 /** What an audit accepts besides a job's payload; `mucast audit` has a flag for each. */
 export const auditOptionsSchema = z.strictObject({
   ...requestedWindowSchema.shape,
-  operation: z
-    .enum(JOB_OPERATIONS)
-    .optional()
-    .describe("The job to audit; required only if the config has the sections of both jobs."),
-  checks: z.array(z.enum(AUDIT_CHECKS)).min(1).optional().describe("Checks to run; all checks by default."),
-  quick: z
-    .boolean()
-    .optional()
-    .describe("Run ridge, or the network for 2 epochs, instead of the config's own model."),
-  portable: z
-    .boolean()
-    .optional()
-    .describe("Pins the kernels of the jobs that the audit runs, as `portable` does for a job. Slower."),
-  truncations: integer(1, AUDIT_LIMITS.truncations)
-    .optional()
-    .describe("Number of dates after which both blobs are cut; 5 by default. Each one runs a job."),
-  permutations: integer(1, AUDIT_LIMITS.permutations)
-    .optional()
-    .describe("Number of label permutations; 19 by default."),
-  accept: z
-    .array(z.string().min(1).max(AUDIT_LIMITS.featureName))
-    .max(AUDIT_LIMITS.accepted)
-    .optional()
-    .describe("Features whose high correlation is legitimate, or `implausible_job`."),
-  previous_feature_url: z.string().min(1).optional().describe("The feature blob of an earlier day."),
-  previous_data_extractor_url: z
-    .string()
-    .min(1)
-    .optional()
-    .describe("The data-extraction blob of an earlier day."),
+  operation,
+  checks: s.optional(z.array(z.enum(AUDIT_CHECKS)).min(1), "Checks to run; all checks by default."),
+  quick: s.optional(flag, "Run ridge, or the network for 2 epochs, instead of the config's own model."),
+  portable: s.optional(
+    flag,
+    "Pins the kernels of the jobs that the audit runs, as `portable` does for a job. Slower.",
+  ),
+  truncations: s.optional(
+    s.integer(1, AUDIT_LIMITS.truncations),
+    "Number of dates after which both blobs are cut; 5 by default. Each one runs a job.",
+  ),
+  permutations: s.optional(
+    s.integer(1, AUDIT_LIMITS.permutations),
+    "Number of label permutations; 19 by default.",
+  ),
+  accept: s.optional(
+    z.array(z.string().min(1).max(AUDIT_LIMITS.featureName)).max(AUDIT_LIMITS.accepted),
+    "Features whose high correlation is legitimate, or `implausible_job`.",
+  ),
+  previous_feature_url: s.optional(url, "The feature blob of an earlier day."),
+  previous_data_extractor_url: s.optional(url, "The data-extraction blob of an earlier day."),
   tags,
 });
 export type AuditOptions = z.infer<typeof auditOptionsSchema>;
 
-export const AUDIT_DEFAULTS = { truncations: 5, permutations: 19 } as const;
-
-export const auditPayloadSchema = named(
-  "AuditPayload",
-  {
-    feature_url: featureUrl,
-    data_extractor_url: dataExtractorUrl,
-    config: z.looseObject({}).describe("The job's config; at most 32 KiB as JSON text."),
-    ...auditOptionsSchema.shape,
-  },
-  { title: "Payload of audit" },
-);
-
-const replayOptionsSchema = z.strictObject({
-  output_url: z
-    .string()
-    .min(1)
-    .describe("The output of a job: {blob_url}/data/ml_engine_<id>.json or nn_engine_<id>.json"),
-  portable: z
-    .boolean()
-    .optional()
-    .describe("Whether the kernels are pinned; by default as recorded in the output."),
-  tags,
+export const auditPayloadSchema = s.titled("AuditPayload", "Payload of audit", {
+  ...inputMembers,
+  config: anyConfig.describe("The job's config; at most 32 KiB as JSON text."),
+  ...auditOptionsSchema.shape,
 });
 
+const replayOptionsSchema = z.strictObject({
+  output_url: url.describe("The output of a job: {blob_url}/data/ml_engine_<id>.json or nn_engine_<id>.json"),
+  portable: s.optional(flag, "Whether the kernels are pinned; by default as recorded in the output."),
+  tags,
+});
 export type ReplayOptions = z.infer<typeof replayOptionsSchema>;
 
-export const replayPayloadSchema = named(
-  "ReplayPayload",
-  {
-    ...replayOptionsSchema.shape,
-    feature_url: featureUrl
-      .optional()
-      .describe("The feature blob, if it is no longer at its recorded location."),
-    data_extractor_url: dataExtractorUrl
-      .optional()
-      .describe("The data-extraction blob, if it is no longer at its recorded location."),
-    config: z
-      .looseObject({})
-      .optional()
-      .describe("The job's config, byte for byte, for an output of an older version that did not record it."),
-  },
-  { title: "Payload of replay" },
-);
+export const replayPayloadSchema = s.titled("ReplayPayload", "Payload of replay", {
+  ...replayOptionsSchema.shape,
+  feature_url: s.optional(url, "The feature blob, if it is no longer at its recorded location."),
+  data_extractor_url: s.optional(
+    url,
+    "The data-extraction blob, if it is no longer at its recorded location.",
+  ),
+  config: s.optional(
+    anyConfig,
+    "The job's config, byte for byte, for an output of an older version that did not record it.",
+  ),
+});
 
 export const PAYLOAD_SCHEMAS = {
   run_ml_job: payloadSchema,
   run_dl_job: payloadSchema,
   audit: auditPayloadSchema,
   replay: replayPayloadSchema,
-} as const satisfies Record<SubmittedOperation, z.ZodObject>;
+  validate_job: validatePayloadSchema,
+} as const satisfies Record<SubmittedOperation | "validate_job", z.ZodObject>;
 
 export const OPTION_SCHEMAS = {
   run_ml_job: jobOptionsSchema,
   run_dl_job: jobOptionsSchema,
   audit: auditOptionsSchema,
   replay: replayOptionsSchema,
-} as const satisfies Record<SubmittedOperation, z.ZodObject>;
+  validate_job: jobOptionsSchema.extend({ operation }),
+} as const satisfies Record<SubmittedOperation | "validate_job", z.ZodObject>;
+
+/** What a payload may be for. */
+export type PayloadUse = keyof typeof PAYLOAD_SCHEMAS;
 
 export type PayloadOptions = Readonly<Record<string, unknown>>;
 

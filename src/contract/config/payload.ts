@@ -10,13 +10,14 @@ import {
   withoutByteOrderMark,
 } from "../json/json-text.ts";
 import { parseDlSettings } from "./dl-settings.ts";
-import { JOB_OPERATIONS, type Operation, type SubmittedOperation } from "./job-operations.ts";
+import { JOB_OPERATIONS, type Operation } from "./job-operations.ts";
 import { parseMlSettings } from "./ml-settings.ts";
 import { isObject, SECTION_KEYS } from "./parse-config.ts";
 import {
   OPTION_SCHEMAS,
   PAYLOAD_SCHEMAS,
   type PayloadOptions,
+  type PayloadUse,
   URL_MEMBERS,
   type UrlMember,
 } from "./payload-schemas.ts";
@@ -28,7 +29,7 @@ export interface ParsedPayload {
   readonly dataExtractorUrl: string;
   /** JSON text, byte for byte as the caller wrote it. */
   readonly config: string;
-  /** The members besides these three, and for an audit the job that it examines. */
+  /** The members besides these three, and for an audit or a preview its job. */
   readonly options: PayloadOptions;
   /** Name of the model or the network of the config; undefined for a replay. */
   readonly model: string | undefined;
@@ -48,6 +49,7 @@ export interface PayloadChecks {
 
 const ROOT = "payload";
 
+/** Outside the config: keeps a small body from causing thousands of fault messages. */
 const MAX_VALUES = 2_000;
 
 /**
@@ -55,26 +57,21 @@ const MAX_VALUES = 2_000;
  * replay is checked by its digest once the output is read.
  *
  * @throws MucastError with every fault in `data.faults`: `invalid_request`; or if only the config is at fault, the error of
- * `parseMlSettings` or `parseDlSettings` (`unknown_model`, `invalid_model_params`, `device_unavailable`, `too_large`), or if URLs alone
- * are, `url_not_allowed`. `too_large` without faults if the payload has more than 2,000 values outside its config.
+ * `parseMlSettings` or `parseDlSettings`, or if URLs alone are, `url_not_allowed`. `too_large` without faults if the payload has more than
+ * MAX_VALUES values.
  */
-export function parsePayload(
-  operation: SubmittedOperation,
-  text: string,
-  { checkUrl }: PayloadChecks = {},
-): ParsedPayload {
+export function parsePayload(use: PayloadUse, text: string, { checkUrl }: PayloadChecks = {}): ParsedPayload {
   const body = withoutByteOrderMark(text);
   const members = new Map<string, string>();
   // The config is one level down.
   const duplicates = scanJson(body, ROOT, MAX_JSON_DEPTH + 1, members);
   const plain: unknown = JSON.parse(body);
   const payload = isObject(plain) ? plain : {};
-  // Keeps a small body from causing thousands of fault messages.
   if (hasMoreValues(isObject(plain) ? { ...plain, config: undefined } : plain, MAX_VALUES)) {
     const message = `the payload has more than ${MAX_VALUES} values outside its config`;
     throw new MucastError("too_large", message, { path: ROOT, limit: MAX_VALUES });
   }
-  const schema = PAYLOAD_SCHEMAS[operation];
+  const schema = PAYLOAD_SCHEMAS[use];
   const checked = schema.safeParse(plain);
   const shape = [
     ...duplicates.map(({ path }) => fault(path, "appears twice; keep one of them")),
@@ -88,14 +85,14 @@ export function parsePayload(
   const config = isObject(payload.config) ? members.get("config")! : undefined;
   // The scan has already found the duplicates; a parse error for them would hide the other faults.
   const readable = config && duplicates.length > 0 ? JSON.stringify(rawNumbersOf(config)) : config;
-  const read = readable === undefined ? {} : readConfig(operation, payload, readable);
+  const read = readable === undefined ? {} : readConfig(use, payload.operation, readable);
   throwFaults(shape, urls, read.refused);
-  const options = Object.keys(OPTION_SCHEMAS[operation].shape).filter((name) => Object.hasOwn(payload, name));
+  const options = Object.keys(OPTION_SCHEMAS[use].shape).filter((name) => Object.hasOwn(payload, name));
   return {
     featureUrl: (payload.feature_url ?? "") as string,
     dataExtractorUrl: (payload.data_extractor_url ?? "") as string,
     config: config ?? "",
-    options: { ...Object.fromEntries(options.map((name) => [name, payload[name]])), ...read.found },
+    options: { ...Object.fromEntries(options.map((name) => [name, payload[name]])), ...read.options },
     model: read.model,
     canonical: canonicalJson(rawNumbersOf(body)),
   };
@@ -106,8 +103,7 @@ function throwFaults(
   urls: readonly (UrlFault & { readonly path: string })[],
   refused: MucastError | undefined,
 ): void {
-  const others = shape.length + urls.length;
-  if (refused !== undefined && others === 0) throw refused;
+  if (refused !== undefined && shape.length + urls.length === 0) throw refused;
   const ofUrls = urls.map(({ path, message }) => fault(path, message));
   const faults = [...shape, ...ofUrls, ...(refused === undefined ? [] : faultsIn(refused))];
   if (faults.length === 0) return;
@@ -121,24 +117,21 @@ function throwFaults(
 interface ReadConfig {
   /** The error with which the job itself would refuse the config. */
   readonly refused?: MucastError;
-  readonly found?: { readonly operation: Operation };
+  readonly options?: { readonly operation: Operation };
   readonly model?: string;
 }
 
-function readConfig(
-  operation: SubmittedOperation,
-  payload: Record<string, unknown>,
-  text: string,
-): ReadConfig {
-  if (operation === "replay") return {};
+function readConfig(use: PayloadUse, given: unknown, text: string): ReadConfig {
+  if (use === "replay") return {};
   try {
-    const given = JOB_OPERATIONS.find((name) => name === payload.operation);
-    const job = operation === "audit" ? auditedJob(text, given) : operation;
+    const isJob = use === "run_ml_job" || use === "run_dl_job";
+    const chosen = JOB_OPERATIONS.find((name) => name === given);
+    const job = isJob ? use : findJob(text, chosen);
     const model =
       job === "run_ml_job"
         ? parseMlSettings(text).settings.model.name
         : parseDlSettings(text).settings.network.architecture;
-    return operation === "audit" ? { model, found: { operation: job } } : { model };
+    return isJob ? { model } : { model, options: { operation: job } };
   } catch (error) {
     if (error instanceof MucastError) return { refused: error };
     throw error;
@@ -158,12 +151,12 @@ export function operationsOf(text: string): Operation[] {
 }
 
 /**
- * The job that an audit examines: the one whose section the config has, or, if it has both, the given one.
+ * The job of an audit or a preview: the one whose section the config has, or, if it has both, the given one.
  * @param given the member `operation`, or undefined.
  * @param path of that member, for a fault.
  * @throws MucastError invalid_request if the config is ambiguous, or lacks the section of the given job.
  */
-export function auditedJob(config: string, given: Operation | undefined, path = "operation"): Operation {
+export function findJob(config: string, given: Operation | undefined, path = "operation"): Operation {
   const held = operationsOf(config);
   const found = given === undefined && held.length < 2 ? held[0] : held.find((name) => name === given);
   if (found !== undefined) return found;

@@ -11,10 +11,8 @@ function row([status, exit]: [number, number | null], title: string, advice: str
 }
 
 /**
- * The code of every error that a user can get; docs/errors.md is generated from it.
- *
- * `exit` is the exit code of the command line. `status` is the HTTP status of a refused request, or the status inside
- * the problem of a failed operation. `advice` is the sentence that says what to do.
+ * The code of every error that a user can get; docs/errors.md is generated from it. `exit` is the exit code of the command line, `status`
+ * the HTTP status of a refused request or the status inside the problem of a failed operation.
  */
 export const ERROR_TABLE = {
   invalid_request: row([400, 2], "The payload or the config is invalid", "Correct what the message names."),

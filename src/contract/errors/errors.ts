@@ -1,6 +1,5 @@
 import { ERROR_TABLE, type ErrorCode, type ErrorEntry } from "./error-codes.ts";
 
-/** One fault of a payload: its path, the problem, and the nearest valid name if there is one. */
 export interface Fault {
   readonly path: string;
   readonly message: string;

@@ -10,11 +10,9 @@ import { printable } from "./wording.ts";
 export function faultsOf(error: z.ZodError, schema: z.ZodType, root: string, input: unknown): Fault[] {
   return error.issues.flatMap((issue) => {
     const path = joinPath(root, issue.path);
-    if (issue.code === "unrecognized_keys") {
-      const known = knownKeys(schema, issue.path);
-      return issue.keys.map((key) => unknownKey(joinPath(path, [key]), key, known));
-    }
-    return [valueFault(path, issue, input)];
+    if (issue.code !== "unrecognized_keys") return [valueFault(path, issue, input)];
+    const known = knownKeys(schema, issue.path);
+    return issue.keys.map((key) => unknownKey(joinPath(path, [key]), key, known));
   });
 }
 
@@ -74,27 +72,25 @@ function valueFault(path: string, issue: z.core.$ZodIssue, input: unknown): Faul
   return fault(path, `${rule(issue)}, got ${show(value)}`, nearestName(name, accepted));
 }
 
-/** The noun that a bound applies to, if that is not the value itself. */
-const LENGTHS: Readonly<Record<string, string>> = {
-  array: "a list of length ",
-  string: "text of length ",
-};
-
 function rule(issue: z.core.$ZodIssue): string {
-  const measured = "origin" in issue ? (LENGTHS[issue.origin] ?? "") : "";
-  const bound = (relation: string, limit: unknown, inclusive: boolean | undefined) =>
-    `must be ${measured}${relation}${inclusive ? "=" : ""} ${limit}`;
-  if (issue.code === "invalid_type") {
-    const { expected } = issue;
-    if (expected === "int") return "must be an integer";
-    if (expected === "record") return "must be an object";
-    return `must be ${/^[aeio]/.test(expected) ? "an" : "a"} ${expected}`;
+  const origin = "origin" in issue ? issue.origin : "";
+  // The noun that a bound applies to, if that is not the value itself.
+  const measured = origin === "array" ? "a list of length " : origin === "string" ? "text of length " : "";
+  const orEqual = "inclusive" in issue && issue.inclusive ? "=" : "";
+  switch (issue.code) {
+    case "invalid_type":
+      if (issue.expected === "int") return "must be an integer";
+      if (issue.expected === "record") return "must be an object";
+      return `must be ${/^[aeio]/.test(issue.expected) ? "an" : "a"} ${issue.expected}`;
+    case "invalid_value":
+      return `must be one of ${issue.values.join(", ")}`;
+    case "too_small":
+      return origin === "string" ? "must not be empty" : `must be ${measured}>${orEqual} ${issue.minimum}`;
+    case "too_big":
+      return `must be ${measured}<${orEqual} ${issue.maximum}`;
+    default:
+      return issue.message;
   }
-  if (issue.code === "invalid_value") return `must be one of ${issue.values.join(", ")}`;
-  if (issue.code === "too_small" && issue.origin === "string") return "must not be empty";
-  if (issue.code === "too_small") return bound(">", issue.minimum, issue.inclusive);
-  if (issue.code === "too_big") return bound("<", issue.maximum, issue.inclusive);
-  return issue.message;
 }
 
 const MAX_SHOWN_LENGTH = 80;
@@ -123,24 +119,26 @@ export function valueAt(input: unknown, path: readonly PropertyKey[]): unknown {
 
 /** The keys of the object at `path` in a schema. The path may lead through lists. */
 export function knownKeys(schema: z.ZodType, path: readonly PropertyKey[]): string[] {
-  let here: z.ZodType | undefined = unwrap(schema);
-  for (const part of path) {
-    const isEntry = typeof part === "number" && here !== undefined && "element" in here.def;
-    here = unwrap(
-      isEntry ? ((here!.def as { element?: unknown }).element as z.ZodType) : shapeOf(here)[String(part)],
-    );
-  }
-  return Object.keys(shapeOf(here));
+  const inner = path.reduce<z.ZodType | undefined>(
+    (here, part) => unwrap(typeof part === "number" ? elementOf(here) : shapeOf(here)[String(part)]),
+    unwrap(schema),
+  );
+  return Object.keys(shapeOf(inner));
 }
 
-function shapeOf(schema: z.ZodType | undefined): Record<string, z.ZodType> {
+function elementOf(schema: z.ZodType | undefined): z.ZodType | undefined {
+  return (schema as z.ZodArray<z.ZodType> | undefined)?.element;
+}
+
+function shapeOf(schema: z.ZodType | undefined): Readonly<Record<string, z.ZodType>> {
   return (schema as z.ZodObject<Record<string, z.ZodType>> | undefined)?.shape ?? {};
 }
 
-function unwrap(schema: z.ZodType | undefined): z.ZodType | undefined {
-  let inner = schema;
-  while (inner !== undefined && "innerType" in inner.def) inner = inner.def.innerType as z.ZodType;
-  return inner;
+/** What a schema with a default, a transform or the like is about. */
+export function unwrap(schema: z.ZodType | undefined): z.ZodType | undefined {
+  const def = schema?.def as { readonly innerType?: z.ZodType; readonly in?: z.ZodType } | undefined;
+  const inner = def?.innerType ?? def?.in;
+  return inner === undefined ? schema : unwrap(inner);
 }
 
 /** What describes the accepted values, by the beginning of the first fault's path. */

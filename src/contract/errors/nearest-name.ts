@@ -1,7 +1,6 @@
 /**
- * The known name nearest to a mistyped one, by optimal string alignment distance (insertions, deletions,
- * substitutions and swaps of neighbours), case aside.
- * @returns undefined if none is close: more than a third of the letters differ.
+ * The known name nearest to a mistyped one, by optimal string alignment distance (insertions, deletions, substitutions and swaps of
+ * neighbours), case aside; undefined if more than a third of the letters differ.
  */
 export function nearestName(name: string, known: Iterable<string>): string | undefined {
   let best: string | undefined;

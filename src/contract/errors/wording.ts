@@ -4,8 +4,8 @@ export function counted(count: number, noun: string, plural = `${noun}s`): strin
 }
 
 /**
- * Text for one line of a terminal or a log. Tickers and feature names come from blobs, so a character that could control a terminal or
- * start a new line, even for a program that treats U+2028 as one, is written as `\uXXXX`.
+ * Text for one line of a terminal or a log: a character that could control a terminal or start a new line is written as `\uXXXX`, because
+ * tickers and feature names come from blobs.
  */
 export function printable(text: string): string {
   const escaped = (unit: string) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`;

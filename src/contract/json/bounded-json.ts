@@ -1,12 +1,8 @@
-/** The size of a value as JSON, in bytes of UTF-8. */
 export function jsonBytes(value: unknown): number {
   return new TextEncoder().encode(JSON.stringify(value)).length;
 }
 
-/**
- * The text in at most `bytes` bytes of JSON, quotes and escapes included: the text itself, or its longest beginning that fits with an
- * ellipsis. No surrogate pair is cut.
- */
+/** The text itself, or its longest beginning that fits with an ellipsis into `bytes` bytes of JSON. No surrogate pair is cut. */
 export function shortText(text: string, bytes: number): string {
   if (text.length <= bytes && jsonBytes(text) <= bytes) return text;
   const beginning = (length: number) =>
@@ -20,17 +16,16 @@ export function shortText(text: string, bytes: number): string {
   return beginning(low);
 }
 
+/** In bytes of JSON in UTF-8. */
 interface CopyLimit {
-  /** Limit of the whole copy as JSON, in bytes of UTF-8. */
   readonly bytes: number;
-  /** Limit of each text in the copy, in bytes as JSON. */
+  /** Of each text in the copy. */
   readonly text: number;
 }
 
 /**
- * A copy of a JSON value within a limit. Longer texts are cut. A list keeps as many of its first entries as fit completely. An object loses
- * the members that do not fit.
- * @returns undefined if not even an empty copy fits.
+ * A copy of a JSON value within a limit; undefined if not even an empty one fits. Longer texts are cut. A list keeps as many of its first
+ * entries as fit completely. An object loses the members that do not fit.
  */
 export function boundedCopy<T>(value: T, limit: CopyLimit): T | undefined {
   return copyOf(value, limit) as T | undefined;

@@ -32,12 +32,9 @@ export interface RawObject {
 export const MAX_JSON_DEPTH = 64;
 
 /**
- * Plain values of JSON text, as JSON.parse returns them (`__proto__` is a key like any other), except that a key that occurs twice in one
- * object, one of which JSON.parse would drop, is an error.
- *
- * @param root prefix of error paths, such as `config`.
- * @throws MucastError `invalid_request`: broken JSON with its line and column, duplicate keys (each with its path),
- *   NaN, Infinity or a number beyond float64, or more than MAX_JSON_DEPTH levels.
+ * Plain values of JSON text, as JSON.parse returns them (`__proto__` is a key like any other). @param root prefix of error paths.
+ * @throws MucastError `invalid_request`: broken JSON with its line and column, duplicate keys (each with its path), NaN, Infinity or a
+ * number beyond float64, or more than MAX_JSON_DEPTH levels.
  */
 export function parseJson(text: string, root = "config"): unknown {
   return JSON.parse(withoutDuplicates(text, root));
@@ -45,9 +42,7 @@ export function parseJson(text: string, root = "config"): unknown {
 
 /**
  * The tree of `parseJson` with every number as its own text, so that `JSON.stringify` prints what the caller wrote:
- * `1.0`, `1e3`, `-0.0` and `9007199254740993` stay as they are.
- *
- * @throws MucastError like parseJson.
+ * `1.0`, `1e3`, `-0.0` and `9007199254740993` stay as they are. @throws MucastError like parseJson.
  */
 export function rawNumbers(text: string, root = "config"): unknown {
   return rawNumbersOf(withoutDuplicates(text, root));
@@ -80,15 +75,20 @@ function withoutDuplicates(text: string, root: string): string {
 
 /**
  * A canonical text, equal for all JSON texts of one value: keys sorted by UTF-16 units, no white space, the escapes of JSON.stringify.
- * Numbers keep the caller's text, because to the libraries `1` is not `1.0`.
- *
- * @param value a tree of `rawNumbers`, at most MAX_JSON_DEPTH levels and a few more.
+ * Numbers keep the caller's text, because to the libraries `1` is not `1.0`. @param value a tree of `rawNumbers`.
  */
 export function canonicalJson(value: unknown): string {
   if (isRawNumber(value) || typeof value !== "object" || value === null) return JSON.stringify(value);
   if (Array.isArray(value)) return `[${value.map(canonicalJson).join(",")}]`;
   const members = Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1));
   return `{${members.map(([key, held]) => `${JSON.stringify(key)}:${canonicalJson(held)}`).join(",")}}`;
+}
+
+/** The texts of an object's values by key, byte for byte; for a key that occurs twice, the last one. @param text JSON. */
+export function membersOf(text: string): ReadonlyMap<string, string> {
+  const members = new Map<string, string>();
+  scanJson(withoutByteOrderMark(text), "config", MAX_JSON_DEPTH, members);
+  return members;
 }
 
 /** In UTF-16 units. A long key with thousands of duplicates below it would fill the memory with their paths. */
@@ -103,11 +103,9 @@ const WORD = /[+-]?[A-Za-z]+/y;
 /**
  * One strict pass over JSON text (RFC 8259). It finds what JSON.parse does not report: duplicate keys, the line and column of a fault,
  * numbers beyond float64.
- * @param root prefix of paths.
- * @param deepest maximum depth of arrays and objects.
- * @param members if the value is an object, receives the text of each of its values by key, byte for byte; for a key that occurs twice, the
- *   last one. @returns a fault for every key that its object already has. @throws MucastError `invalid_request` at the first fault of
- *   syntax; lines and columns count from 1, columns in UTF-16 units.
+ * @param root prefix of paths. @param members receives what `membersOf` returns.
+ * @returns a fault for every key that its object already has.
+ * @throws MucastError `invalid_request` at the first fault of syntax; lines and columns count from 1, columns in UTF-16 units.
  */
 export function scanJson(
   text: string,
@@ -120,40 +118,38 @@ export function scanJson(
 
   function scanValue(path: string, depth: number): void {
     match(SPACE);
-    const start = text[at];
-    if (start === "{" || start === "[") {
-      if (depth >= deepest) fail(`more than ${deepest} levels inside one another`);
+    const isObject = text[at] === "{";
+    if (text[at] === '"') scanString();
+    else if (!isObject && text[at] !== "[") scanNumberOrWord();
+    else if (depth >= deepest) fail(`more than ${deepest} levels inside one another`);
+    else {
       at += 1;
-      if (start === "{") scanObject(path, depth);
-      else scanArray(path, depth);
-    } else if (start === '"') scanString();
-    else scanNumberOrWord();
+      if (!accept(isObject ? "}" : "]")) (isObject ? scanObject : scanArray)(path, depth + 1);
+    }
   }
 
   function scanObject(path: string, depth: number): void {
     const seen = new Set<string>();
-    if (accept("}")) return;
     do {
       match(SPACE);
       if (text[at] !== '"') fail("a key in double quotes is expected here");
       const key = scanString();
       const below = `${path}.${key}`.slice(0, MAX_PATH_LENGTH);
-      if (seen.has(key))
-        duplicates.push({ path: below, message: `${below} appears twice; keep one of them` });
+      const message = `${below} appears twice; keep one of them`;
+      if (seen.has(key)) duplicates.push({ path: below, message });
       seen.add(key);
       if (!accept(":")) fail("a colon is expected after the key");
       match(SPACE);
       const start = at;
-      scanValue(below, depth + 1);
-      if (depth === 0) members.set(key, text.slice(start, at));
+      scanValue(below, depth);
+      if (depth === 1) members.set(key, text.slice(start, at));
     } while (accept(","));
     if (!accept("}")) fail("a comma or a closing brace is expected here");
   }
 
   function scanArray(path: string, depth: number): void {
-    if (accept("]")) return;
     let index = 0;
-    do scanValue(`${path}[${index++}]`, depth + 1);
+    do scanValue(`${path}[${index++}]`, depth);
     while (accept(","));
     if (!accept("]")) fail("a comma or a closing bracket is expected here");
   }
@@ -199,12 +195,8 @@ export function scanJson(
     const line = before.split("\n").length;
     const column = at - before.lastIndexOf("\n");
     const message = `${root} is not valid JSON at line ${line}, column ${column}: ${reason}`;
-    throw new MucastError("invalid_request", message, {
-      path: root,
-      line,
-      column,
-      faults: [{ path: root, message }],
-    });
+    const data = { path: root, line, column, faults: [{ path: root, message }] };
+    throw new MucastError("invalid_request", message, data);
   }
 
   scanValue(root, 0);
@@ -214,8 +206,7 @@ export function scanJson(
 }
 
 /**
- * Reads a JSON document into memory as a whole.
- * @param maxBytes stops reading above it.
+ * Reads a whole JSON document of at most `maxBytes`.
  * @returns its value, or why it cannot be read: the message of the parser, or that it is too large. @throws errors of `chunks`.
  */
 export async function readWholeJson(

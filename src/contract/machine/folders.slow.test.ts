@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { existsSync, mkdtempSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { existsSync, mkdtempSync, rmSync, statSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, test } from "node:test";
@@ -24,13 +24,6 @@ test("makeFolder creates missing folders, and returns the topmost of them", () =
   assert.equal(makeFolder(join(root, "a/b/c")), undefined);
 });
 
-test("a folder that cannot be created, such as below a file or in /proc, is an error", () => {
-  for (const path of ["/proc/x", "/proc/x/y/z"]) assert.throws(() => makeFolder(path), { code: "ENOENT" });
-  writeFileSync(join(root, "file"), "");
-  assert.throws(() => makeFolder(join(root, "file/x")), { code: "ENOTDIR" });
-  assert.throws(() => makeFolder(join(root, "file")), { code: "EEXIST" });
-});
-
 const listed = () => "/home/listed";
 
 test("prefers the variable to HOME, and HOME to the list of users; ignores a relative path", () => {
@@ -42,13 +35,8 @@ test("prefers the variable to HOME, and HOME to the list of users; ignores a rel
 });
 
 test("without any home, the error names what to set", () => {
-  const unknown = () => {
-    throw new Error("no such user");
-  };
-  for (const home of [unknown, () => ""]) {
-    assert.throws(() => userFolder("XDG_DATA_HOME", { HOME: "" }, home), {
-      code: "invalid_request",
-      message: /HOME .*--data-dir/,
-    });
-  }
+  assert.throws(() => userFolder("XDG_DATA_HOME", { HOME: "" }, () => ""), {
+    code: "invalid_request",
+    message: /HOME .*--data-dir/,
+  });
 });

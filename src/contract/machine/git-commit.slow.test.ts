@@ -48,8 +48,3 @@ test("a worktree has a commit of its own, and so has a detached HEAD", () => {
   git("two", "checkout", "--quiet", "--detach", "team/main");
   assert.equal(headCommit(join(folder, "two")), git("one", "rev-parse", "HEAD"));
 });
-
-test("a folder inside a checkout is not the checkout, as a package in the project of its user", () => {
-  mkdirSync(join(folder, "one/node_modules/mucast"), { recursive: true });
-  assert.equal(headCommit(join(folder, "one/node_modules/mucast")), undefined);
-});

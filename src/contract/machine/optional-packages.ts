@@ -5,9 +5,8 @@ import { MucastError } from "../errors/errors.ts";
 const PACKAGE = new URL("../../../package.json", import.meta.url);
 
 /**
- * Loads modules that need optional packages.
+ * Loads modules that need optional packages; if one is missing, the error has the command that installs all of them.
  * @param feature what needs them, as the subject of a sentence.
- * @throws MucastError invalid_request with the command that installs all optional packages, if one is missing; other errors of `load`.
  */
 export async function withOptionalPackages<T>(feature: string, load: () => Promise<T>): Promise<T> {
   try {

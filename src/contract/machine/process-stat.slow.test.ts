@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { test } from "node:test";
 import { startUnreaped } from "../../../test/unreaped.testing.ts";
-import { isRunning, sessionOf, startTimeOf } from "./process-stat.ts";
+import { isGone, isRunning, processMark, sessionOf, startTimeOf } from "./process-stat.ts";
 
 test("a process has a start time until it ends", async (t) => {
   const child = await startUnreaped(t, ["sleep", "600"]);
@@ -21,4 +21,12 @@ test("a process has a start time until it ends", async (t) => {
 test("a pid without a process is not running", () => {
   const beyond = 2 ** 22 + 1;
   assert.deepEqual([startTimeOf(beyond), isRunning(beyond)], [undefined, false]);
+});
+
+test("a mark distinguishes a living process from one that ended, even if its pid was reused", () => {
+  const [machine, pid, start] = processMark().split("-");
+  assert.equal(isGone(processMark()), false);
+  assert.equal(isGone(`${machine}-${pid}-${Number(start) - 1}`), true);
+  assert.equal(isGone(`${machine}-999999999-${start}`), true);
+  assert.equal(isGone(`00000000-999999999-${start}`), false);
 });

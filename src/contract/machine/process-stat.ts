@@ -3,8 +3,8 @@ import { readFileSync, readlinkSync } from "node:fs";
 import { hostname } from "node:os";
 
 /**
- * When a process started, in clock ticks since boot (field 22 of /proc/pid/stat). Pid and start time together identify a process. "0" if
- * the system has no /proc and the process is alive; undefined if no such process runs. A zombie (state Z or X) counts as ended.
+ * When a process started, in clock ticks since boot (field 22 of /proc/pid/stat), which identifies it with its pid. "0" if the system has
+ * no /proc and it is alive; undefined if no such process runs. A zombie (state Z or X) counts as ended.
  */
 export function startTimeOf(pid: number): string | undefined {
   if (process.platform === "linux") return fieldsOf(pid)?.[START];
@@ -20,19 +20,11 @@ export function isRunning(pid: number): boolean {
   return startTimeOf(pid) !== undefined;
 }
 
-/**
- * Whether a process is stopped, as by SIGSTOP, on Linux. A process under a debugger (state t) does not count, nor does one that cannot be
- * looked up.
- */
+/** Whether a process is stopped, as by SIGSTOP, on Linux. */
 export function isStopped(pid: number): boolean {
-  try {
-    return fieldsOf(pid)?.[STATE] === "T";
-  } catch {
-    return false;
-  }
+  return fieldsOf(pid)?.[STATE] === "T";
 }
 
-/** The session of a running process, on Linux; undefined if no such process is running. */
 export function sessionOf(pid: number): number | undefined {
   const session = fieldsOf(pid)?.[SESSION];
   return session === undefined ? undefined : Number(session);
@@ -44,7 +36,6 @@ const [STATE, SESSION, START] = [0, 3, 19];
 function fieldsOf(pid: number): string[] | undefined {
   try {
     const stat = readFileSync(`/proc/${pid}/stat`, "latin1");
-    // The name is in parentheses and may contain anything.
     const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
     return /[ZX]/i.test(fields[STATE]!) ? undefined : fields;
   } catch (error) {

@@ -1,16 +1,13 @@
 /**
- * Market dates. In memory a date is its day number, whole days since 1970-01-01 in the proleptic Gregorian calendar, so
- * that order and distance are integer arithmetic. In blobs and answers it is `YYYY-MM-DD`.
+ * Market dates. In memory a date is its day number, whole days since 1970-01-01 in the proleptic Gregorian calendar, so that order and
+ * distance are integer arithmetic. In blobs and answers it is `YYYY-MM-DD`.
  */
 
 export type Day = number;
 
 export const MILLISECONDS_PER_DAY = 86_400_000;
 
-/**
- * Day number of a civil date.
- * @returns the day, or undefined if that month has no such day (such as 2021-02-29).
- */
+/** Day number of a civil date. @returns the day, or undefined if that month has no such day (such as 2021-02-29). */
 export function dayOfCivil(year: number, month: number, day: number): Day | undefined {
   if (month < 1 || month > 12 || day < 1 || day > daysInMonth(year, month)) return undefined;
   // Howard Hinnant, "chrono-compatible low-level date algorithms", days_from_civil.
@@ -24,7 +21,7 @@ export function dayOfCivil(year: number, month: number, day: number): Day | unde
 
 function daysInMonth(year: number, month: number): number {
   if (month === 2) return (year % 4 === 0 && year % 100 !== 0) || year % 400 === 0 ? 29 : 28;
-  return month === 4 || month === 6 || month === 9 || month === 11 ? 30 : 31;
+  return [4, 6, 9, 11].includes(month) ? 30 : 31;
 }
 
 const ISO_DATE = /^(\d{4})-(\d{2})-(\d{2})$/;

@@ -34,7 +34,6 @@ export interface TickerSeries {
 /** One ticker of a feature blob: its features, in the order in which they first appear for this ticker in the blob. */
 export type TickerFeatures = TickerSeries;
 
-/** Prices as a series of one column, for code that compares or writes blobs of either kind. */
 export function priceSeries({ ticker, days, prices }: TickerPrices): TickerSeries {
   return { ticker, days, columns: ["price"], values: prices };
 }
@@ -54,9 +53,8 @@ export interface ByteSource {
 }
 
 /**
- * Compares two texts by Unicode code point, the order of tickers in the output. JavaScript's own `<` and its default
- * sort compare UTF-16 units, which puts U+1F600 before U+FF21.
- * @returns negative, zero or positive, as `Array.prototype.sort` expects.
+ * Compares two texts by Unicode code point, the order of tickers in the output. JavaScript's own `<` and its default sort compare UTF-16
+ * units, which puts U+1F600 before U+FF21.
  */
 export function compareCodePoints(a: string, b: string): number {
   const shorter = Math.min(a.length, b.length);
@@ -76,9 +74,8 @@ export const MAX_GAP_DAYS = 10;
 const MIN_PRICES = 3;
 
 /**
- * The median distance between neighbouring price dates, if it is too long for labels, as with monthly prices.
- * @param days shape (m), price dates, ascending.
- * @returns calendar days; undefined if at least half of the dates have their next one within MAX_GAP_DAYS.
+ * The median distance between price dates in calendar days, if it is too long for labels, as with monthly prices; undefined if at least
+ * half of the dates have their next one within MAX_GAP_DAYS. @param days shape (m), price dates, ascending.
  */
 export function sparseGapDays(days: Int32Array): number | undefined {
   if (days.length < MIN_PRICES) return undefined;

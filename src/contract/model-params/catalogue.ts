@@ -2,10 +2,7 @@ import { isRawNumber, type RawJson, rawNumber } from "../json/json-text.ts";
 import catalogue from "./catalogue.json" with { type: "json" };
 import type { ModelName } from "./models.ts";
 
-/**
- * A parameter of a constructor in the locked libraries. `python -m mucast_engine.catalogue` makes catalogue.json from the libraries; a test
- * checks that it is up to date.
- */
+/** A parameter of a constructor in the locked libraries. `python -m mucast_engine.catalogue` makes catalogue.json from them. */
 export interface Parameter {
   /** The constructor's own name, or the native name of a parameter that is passed through `**kwargs`. */
   readonly name: string;
@@ -37,13 +34,8 @@ export function parametersOf(model: ModelName): ConstructorParameters {
   const byAnyName = new Map<string, Parameter>();
   for (const [name, entry] of Object.entries(catalogue.models[model]) as [string, Entry][]) {
     const { default: value = null, float, ...rest } = entry;
-    const parameter = {
-      aliases: [],
-      native: false,
-      ...rest,
-      name,
-      default: float ? rawNumber(`${value}.0`) : value,
-    };
+    const byDefault = float ? rawNumber(`${value}.0`) : value;
+    const parameter = { aliases: [], native: false, ...rest, name, default: byDefault };
     byName.set(name, parameter);
     for (const known of [name, ...parameter.aliases]) byAnyName.set(known, parameter);
   }

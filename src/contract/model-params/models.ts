@@ -40,11 +40,10 @@ export interface Model {
   readonly className: string;
 }
 
-export const MODELS: readonly Model[] = Object.entries(CLASSES).map(([name, [library, className]]) => ({
-  name: name as ModelName,
-  library,
-  className,
-}));
+export const MODELS: readonly Model[] = (Object.keys(CLASSES) as ModelName[]).map((name) => {
+  const [library, className] = CLASSES[name];
+  return { name, library, className };
+});
 
 /** Every name that a config may use, including aliases. */
 export const MODEL_NAMES: readonly string[] = [...MODELS.map(({ name }) => name), ...Object.keys(ALIASES)];
@@ -60,11 +59,13 @@ export function findModel(name: string, path = "config.ML params.model"): Model 
   if (model !== undefined) return model;
   const message = `no model is called ${show(name)}; the models are ${MODEL_NAMES.join(", ")}`;
   const found = fault(path, message, nearestName(name, MODEL_NAMES));
-  throw new MucastError("unknown_model", faultLine(found), {
+  const { suggestion } = found;
+  const data = {
     path,
     value: name,
     accepted: MODEL_NAMES,
-    ...(found.suggestion && { suggestion: found.suggestion }),
+    ...(suggestion && { suggestion }),
     faults: [found],
-  });
+  };
+  throw new MucastError("unknown_model", faultLine(found), data);
 }

@@ -1,10 +1,10 @@
 import { MucastError } from "../errors/errors.ts";
 import { rawNumbers } from "../json/json-text.ts";
 import { findModel } from "./models.ts";
-import { type ResolvedModelParams, resolveModelParams } from "./resolve.ts";
+import { resolveModelParams } from "./resolve.ts";
 
 /** @param params as JSON text, or a value whose numbers are written as JavaScript writes them. */
-export function resolve(model: string, params: object | string = {}): ResolvedModelParams {
+export function resolve(model: string, params: object | string = {}) {
   const text = typeof params === "string" ? params : JSON.stringify(params);
   return resolveModelParams({ model: findModel(model), rawParams: rawNumbers(text), path: "params" });
 }

@@ -1,13 +1,10 @@
 import { stringsOf } from "./catalogue.ts";
 import type { Library } from "./models.ts";
-import { wordsIn } from "./value-rules.ts";
 
 /**
  * Parameters that mucast refuses, and why: those that reach outside the model (files, sockets, code), that need an evaluation set, that are
- * about non-numeric features, or that turn regression on the given rows into another task.
- *
- * Names are the catalogue's (aliases are resolved before). A pattern matches names that a library reads outside its constructor, so that
- * the message gives the reason and not only that the name is unknown.
+ * about non-numeric features, or that turn regression on the given rows into another task. Names are the catalogue's (aliases are resolved
+ * before). A pattern matches names that a library reads outside its constructor, so that the message gives the reason.
  */
 interface Refusal {
   readonly reason: string;
@@ -111,12 +108,13 @@ const REFUSALS: Readonly<Record<Library, readonly Refusal[]>> = {
   ],
 };
 
+export function wordsIn(text: string): string[] {
+  return text.match(/\S+/g) ?? [];
+}
+
 /**
- * Why a parameter is refused.
- * @param given the caller's name.
- * @param own the catalogue's, if the catalogue has it.
- * @param isDefault whether the value is null, an empty list or the library's default.
- * @returns undefined if the parameter is allowed.
+ * Why a parameter is refused; undefined if it is allowed.
+ * @param own its name in the catalogue. @param isDefault whether the value is null, an empty list or the library's default.
  */
 export function refusalReason(
   library: Library,
@@ -142,10 +140,9 @@ function refusalOf(library: Library, given: string, own: string | undefined): Re
 }
 
 /**
- * Arguments that request a GPU. The classical models run only on the CPU (the locked libraries are the CPU builds if there is a
- * choice). Libraries ignore some of these arguments without an error, as xgboost does with `device="cuda"` and catboost with `devices`, and
- * the caller would believe that the run used a GPU. `true` refuses every value except null and the library's default; a pattern refuses the
- * strings that it matches.
+ * Arguments that request a GPU. The classical models run only on the CPU, and libraries ignore some of these arguments without an error, as
+ * xgboost does with `device="cuda"`, so the caller would believe that the run used a GPU. `true` refuses every value except null and the
+ * library's default; a pattern refuses the strings that it matches.
  */
 const GPU_ARGUMENTS: Record<Library, Readonly<Record<string, RegExp | true>>> = {
   sklearn: {},
@@ -174,17 +171,11 @@ const GPU_ARGUMENTS: Record<Library, Readonly<Record<string, RegExp | true>>> = 
     gpu_cat_features_storage: true,
     pinned_memory_size: true,
     data_partition: true,
-    // catboost itself refuses it on the CPU.
     fixed_binary_splits: true,
   },
 };
 
-/**
- * Whether this argument requests a GPU.
- * @param own the catalogue's name, or the caller's if it is unknown.
- * @param value of a `rawNumbers` tree.
- * @param isDefault whether the value is null or the library's default.
- */
+/** @param own the catalogue's name, or the caller's if it is unknown. @param value of a `rawNumbers` tree. */
 export function asksForGpu(library: Library, own: string, value: unknown, isDefault: boolean): boolean {
   const rules = GPU_ARGUMENTS[library];
   const rule = Object.hasOwn(rules, own) ? rules[own] : undefined;

@@ -4,7 +4,7 @@ import fc from "fast-check";
 import { MucastError } from "../errors/errors.ts";
 import { rawNumbers } from "../json/json-text.ts";
 import { parametersOf } from "./catalogue.ts";
-import { MODELS } from "./models.ts";
+import { MODELS, type ModelName } from "./models.ts";
 import { outcome, refusal, resolve } from "./refusals.testing.ts";
 import { type RawObject, resolveModelParams } from "./resolve.ts";
 
@@ -32,12 +32,12 @@ describe("the arguments that mucast adds", () => {
     ["elastic_net", '{"random_state":42}'],
     ["quantile", "{}"],
   ];
-  for (const [model, expected] of cases) {
-    it(`are threads, seed and silence, if the constructor of ${model} has them`, () => {
+  it("are threads, seed and silence, if the constructor has them", () => {
+    for (const [model, expected] of cases) {
       assert.equal(passed(model), expected);
       assert.deepEqual(resolve(model).warnings, []);
-    });
-  }
+    }
+  });
 
   it("do not replace the caller's seed, under any name, even if it is null", () => {
     assert.equal(passed("xgboost", '{"seed": 7}'), '{"random_state":7,"n_jobs":1,"verbosity":0}');
@@ -68,34 +68,24 @@ describe("the arguments that mucast adds", () => {
   });
 });
 
-describe("threads", () => {
-  const names = {
+it("threads are one, with a warning if another number is requested under any name", () => {
+  const threads = {
     random_forest: "n_jobs",
-    linear: "n_jobs",
-    xgboost: "n_jobs nthread",
+    xgboost: "n_jobs",
+    lightgbm: "n_jobs",
     catboost: "thread_count",
   };
-  const lightgbm = "n_jobs nthread nthreads num_thread num_threads";
-  for (const [model, aliases] of Object.entries({ ...names, lightgbm })) {
-    it(`are one for ${model}, with a warning if another number is requested under any name`, () => {
-      for (const alias of aliases.split(" ")) {
-        for (const number of ["4", "-1", "0", "1", "null"]) {
-          const { estimator, warnings } = resolve(model, `{"${alias}": ${number}}`);
-          assert.match(JSON.stringify(estimator.params), /"(n_jobs|thread_count)":1[,}]/);
-          const isOther = number !== "1" && number !== "null";
-          assert.deepEqual(
-            warnings.map(({ code, message }) => `${code} ${message.split(";")[0]}`),
-            isOther ? [`threads_capped ${alias}: ${number} was replaced by 1`] : [],
-          );
-        }
-      }
-    });
+  for (const [model, own] of Object.entries(threads)) {
+    const { aliases } = parametersOf(model as ModelName).byName.get(own)!;
+    for (const name of [own, ...aliases]) {
+      const { estimator, warnings } = resolve(model, `{"${name}": 4}`);
+      assert.match(JSON.stringify(estimator.params), /"(n_jobs|thread_count)":1[,}]/);
+      const [{ code, message } = assert.fail()] = warnings;
+      assert.equal(code, "threads_capped");
+      assert.ok(message.startsWith(`${name}: 4 was replaced by 1;`), message);
+      assert.deepEqual(resolve(model, `{"${name}": null}`).warnings, []);
+    }
   }
-
-  it("must still be a number", () => {
-    refuses("lightgbm", '{"nthread": "many"}', /must be an integer or null, got "many"/);
-    refuses("catboost", '{"thread_count": [2]}', /must be an integer or null, got \[2\]/);
-  });
 });
 
 describe("names", () => {
@@ -113,16 +103,10 @@ describe("names", () => {
     assert.equal(refusal("lightgbm", '{"num_leaves": "many"}')!.data.accepted, undefined);
   });
 
-  for (const name of ["__proto__", "constructor", "toString", "self", "kwargs", ""]) {
-    it(`such as ${JSON.stringify(name)} mean nothing special`, () => {
-      for (const { name: model, className } of MODELS)
-        refuses(
-          model,
-          `{${JSON.stringify(name)}: {"x": 1}}`,
-          new RegExp(`^${className} of .* has no parameter`),
-        );
-    });
-  }
+  it("of JavaScript and Python mean nothing special", () => {
+    for (const name of ["__proto__", "constructor", "self", "kwargs", ""])
+      for (const { name: model } of MODELS) refuses(model, `{"${name}": {"x": 1}}`, /has no parameter/);
+  });
 
   it("are resolved to the constructor's own, because lightgbm's defaults would otherwise take precedence", () => {
     assert.equal(
@@ -133,20 +117,15 @@ describe("names", () => {
     assert.match(passed("catboost", '{"num_trees": 9}'), /^\{"iterations":9,/);
   });
 
-  for (const { name: model } of MODELS) {
-    it(`of one parameter of ${model} may occur only once`, () => {
+  it("of one parameter may occur only once", () => {
+    for (const { name: model } of MODELS) {
       for (const { name, aliases } of parametersOf(model).byName.values()) {
         for (const alias of aliases) {
           const said = outcome(model, JSON.stringify({ [name]: null, [alias]: null }));
           assert.match(said, /two names of one parameter|not allowed/, `${name} ${alias}`);
         }
       }
-    });
-  }
-
-  it("of one parameter are refused even as two aliases", () => {
-    refuses("xgboost", '{"lambda": 1, "reg_lambda": 1}', /^lambda and reg_lambda are two names/);
-    refuses("catboost", '{"n_estimators": 5, "num_trees": 5}', /^n_estimators and num_trees are two names/);
+    }
     refuses("lightgbm", '{"seed": 1, "random_seed": 1}', /^seed and random_seed are two names/);
     refuses("catboost", '{"verbose": false, "silent": true}', /^verbose says the same/);
   });
@@ -158,24 +137,16 @@ describe("types", () => {
     ["ridge", '{"fit_intercept": 1}', /must be true or false, got 1/],
     ["ridge", '{"solver": "sagg"}', /must be one of auto, .*, got "sagg"/],
     ["lasso", '{"max_iter": 10.0}', /must be an integer or null, got 10\.0/],
-    ["quantile", '{"solver_options": []}', /must be null or an object/],
     ["quantile", '{"solver_options": {"maxiter": "9"}}', /must be an integer, got "9"/],
     ["quantile", '{"solver_options": {"maxitre": 9}}', /is not one of the options maxiter/],
     ["xgboost", '{"verbosity": "/etc/passwd"}', /must be an integer from 0 to 3/],
-    ["xgboost", '{"verbosity": -1}', /must be an integer from 0 to 3/],
     ["random_forest", '{"n_estimators": 1e2}', /must be an integer, got 1e2/],
     ["random_forest", '{"max_features": "auto"}', /must be one of log2, sqrt/],
     ["lightgbm", '{"num_leaves": 31.0}', /must be an integer or null, got 31\.0/],
-    ["lightgbm", '{"num_leaves": true}', /must be an integer or null, got true/],
-    ["lightgbm", '{"extra_trees": 1}', /must be true or false/],
     ["lightgbm", '{"n_estimators": null}', /must be an integer, got null/],
-    ["xgboost", '{"max_depth": 6.0}', /must be an integer or null, got 6\.0/],
     ["xgboost", '{"eta": "fast"}', /must be a number or null, got "fast"/],
-    ["xgboost", '{"grow_policy": "deep"}', /must be one of depthwise, lossguide/],
     ["xgboost", '{"missing": null}', /must be a number, got null/],
     ["catboost", '{"depth": 6.5}', /must be an integer or null, got 6\.5/],
-    ["catboost", '{"depth": "6"}', /must be an integer or null, got "6"/],
-    ["catboost", '{"has_time": 1}', /must be true or false or null/],
   ];
   it("that no library accepts are faults", () => {
     for (const [model, text, message] of wrong) refuses(model, text, message);
@@ -183,7 +154,6 @@ describe("types", () => {
 
   const right: [string, string][] = [
     ["ridge", '{"alpha": 1}'],
-    ["ridge", '{"alpha": [1.0]}'],
     ["lasso", '{"copy_X": false, "warm_start": true}'],
     ["random_forest", '{"max_depth": null, "min_samples_leaf": 0.1, "max_features": "sqrt"}'],
     ["lightgbm", '{"learning_rate": 1, "num_leaves": "31", "monotone_constraints": [1, 0, -1]}'],
@@ -196,8 +166,6 @@ describe("types", () => {
       '{"solver_options": {"maxiter": 100, "presolve": false, "primal_feasibility_tolerance": 1e-9}}',
     ],
     ["xgboost", '{"verbosity": 3}'],
-    ["xgboost", '{"verbosity": null}'],
-    ["lightgbm", '{"num_class": 1}'],
   ];
   it("that a library accepts are right", () => {
     for (const [model, text] of right) assert.equal(outcome(model, text), "accepted", text);
@@ -228,11 +196,7 @@ describe("the record", () => {
   });
 
   it("keeps its members, even those that callers may no longer give", () => {
-    assert.deepEqual(Object.keys(resolve("lightgbm").resolved).slice(0, 3), [
-      "boosting_type",
-      "class_weight",
-      "colsample_bytree",
-    ]);
+    assert.ok(Object.hasOwn(resolve("lightgbm").resolved, "class_weight"));
     const catboost = resolve("catboost").resolved;
     const refused = ["cat_features", "dictionaries", "simple_ctr", "text_features", "tokenizers"];
     assert.deepEqual(
@@ -242,16 +206,11 @@ describe("the record", () => {
     assert.ok(!Object.hasOwn(catboost, "early_stopping_rounds"));
   });
 
-  it("has the library's own defaults, with floats as floats", () => {
-    const text = JSON.stringify(resolve("random_forest").resolved);
-    assert.match(text, /"max_features":1\.0,/);
-    assert.match(text, /"n_estimators":100,/);
-    assert.equal(resolve("xgboost").resolved.max_depth, 6);
-    assert.equal(resolve("lightgbm").resolved.objective, "regression");
-    assert.equal(resolve("catboost").resolved.iterations, 1000);
-  });
-
-  it("has the caller's values, under the constructor's names", () => {
+  it("has the library's own defaults, with floats as floats, and the caller's values under the constructor's names", () => {
+    assert.match(
+      JSON.stringify(resolve("random_forest").resolved),
+      /"max_features":1\.0,.*"n_estimators":100,/,
+    );
     const { resolved } = resolve("lightgbm", '{"eta": 0.050, "path_smooth": 1.0}');
     assert.match(JSON.stringify(resolved), /"learning_rate":0\.050,.*"path_smooth":1\.0/);
     assert.ok(!Object.hasOwn(resolved, "eta"));

@@ -4,10 +4,10 @@ import { nearestName } from "../errors/nearest-name.ts";
 import { isRawNumber, type RawJson, type RawObject, rawNumber } from "../json/json-text.ts";
 import type { Warning } from "../problems/warnings.ts";
 import { type ConstructorParameters, parametersOf } from "./catalogue.ts";
-import { type ColumnDemand, columnDemands } from "./column-demands.ts";
 import { LIBRARY_TITLES, type Library, type Model } from "./models.ts";
 import { asksForGpu, isRecorded, refusalReason } from "./refused-arguments.ts";
 import { ruleFaults, valueFault } from "./value-checks.ts";
+import { type ColumnDemand, columnDemand, contradictions, valueRule } from "./value-rules.ts";
 
 export type { RawJson, RawObject };
 
@@ -22,18 +22,11 @@ export interface Estimator {
   readonly params: RawObject;
 }
 
-export interface ResolvedModelParams {
-  readonly estimator: Estimator;
-  /** Every argument of the constructor with its effective value, as the output records it; null if the library decides. */
-  readonly resolved: RawObject;
-  readonly columnDemands: readonly ColumnDemand[];
-  readonly warnings: readonly Warning[];
-}
-
 /**
  * The arguments of a model's constructor: the caller's, checked, with threads, seed and silence set.
  *
  * @param rawParams the caller's `model_params`, of a `rawNumbers` tree, and their path in messages.
+ * @returns `resolved`, which the output records: every argument with its effective value, or null if the library decides.
  * @throws MucastError `invalid_model_params` with every fault in `faults`, or `device_unavailable` if the only faults are arguments that
  * request a GPU.
  */
@@ -45,7 +38,7 @@ export function resolveModelParams({
   readonly model: Model;
   readonly rawParams: unknown;
   readonly path?: string;
-}): ResolvedModelParams {
+}) {
   const { library, className } = model;
   const known = parametersOf(model.name);
   /** By the constructor's own names, in the caller's order. */
@@ -54,7 +47,7 @@ export function resolveModelParams({
   const given = new Map<string, string>();
   const faults: Fault[] = [];
   const gpu: Fault[] = [];
-  let hasUnknown = false;
+  let accepted: string[] | undefined;
   for (const [name, value] of Object.entries(rawParams as RawObject)) {
     const at = `${path}.${name}`;
     const parameter = known.byAnyName.get(name);
@@ -62,50 +55,53 @@ export function resolveModelParams({
     const isNothing = value === null || (Array.isArray(value) && value.length === 0);
     const isDefault = isNothing || (parameter !== undefined && isSame(value, parameter.default));
     const reason = refusalReason(library, name, own, isDefault);
-    const earlier = given.get(own ?? name);
     if (asksForGpu(library, own ?? name, value, isDefault)) {
       const message = `${show(value)} asks for a GPU, and the classical models run on the CPU; leave it out`;
       gpu.push(fault(at, message));
     } else if (reason !== undefined) {
       faults.push(fault(at, `is not allowed: it ${reason}`));
     } else if (parameter === undefined) {
-      hasUnknown = true;
+      accepted ??= [...known.byName.keys()].filter((one) => !refusalReason(library, one, one, false));
       // The search for a suggestion takes time, and the error lists no more faults.
       const nearest = faults.length < MAX_FAULTS ? nearestName(name, known.byAnyName.keys()) : undefined;
-      // The name that the library documents, in place of an alias.
-      const suggestion = nearest && known.byAnyName.get(nearest)!.name;
       const message = `${className} of ${LIBRARY_TITLES[library]} has no parameter called ${show(name)}`;
-      faults.push(fault(at, message, suggestion));
+      // The name that the library documents, in place of an alias.
+      faults.push(fault(at, message, nearest && known.byAnyName.get(nearest)!.name));
     } else {
-      if (earlier !== undefined) {
-        faults.push(fault(at, `${earlier} and ${name} are two names of one parameter; keep one of them`));
-      } else {
+      const earlier = given.get(parameter.name);
+      if (earlier === undefined) {
         given.set(parameter.name, name);
         params.set(parameter.name, value);
-      }
+      } else
+        faults.push(fault(at, `${earlier} and ${name} are two names of one parameter; keep one of them`));
       const wrong = valueFault(model, parameter, value, at);
       if (wrong !== undefined) faults.push(wrong);
     }
   }
   const pathOf = (own: string) => `${path}.${given.get(own) ?? own}`;
-  const columns = columnDemands(library, params, pathOf);
-  faults.push(...ruleFaults(model, params, pathOf), ...columns.faults);
+  faults.push(...ruleFaults(model, params, pathOf));
+  const demands: ColumnDemand[] = [];
+  const misread: Fault[] = [];
+  for (const [own, raw] of params) {
+    const rule = valueRule(library, own);
+    if (raw === null || rule?.kind !== "columns") continue;
+    const found = columnDemand(rule, raw, pathOf(own));
+    if ("message" in found) misread.push(found);
+    else if (found.count > 0) demands.push(found);
+  }
+  faults.push(...(misread.length > 0 ? misread : contradictions(demands)));
   if (faults.length + gpu.length > 0) {
     const { message, faults: listed } = listedFaults([...faults, ...gpu]);
-    const names = [...known.byName.keys()];
-    const accepted = names.filter((name) => refusalReason(library, name, name, false) === undefined);
-    throw new MucastError(faults.length > 0 ? "invalid_model_params" : "device_unavailable", message, {
-      path: listed[0]!.path,
-      faults: listed,
-      ...(hasUnknown ? { accepted } : {}),
-    });
+    const data = { path: listed[0]!.path, faults: listed, ...(accepted && { accepted }) };
+    throw new MucastError(faults.length > 0 ? "invalid_model_params" : "device_unavailable", message, data);
   }
   const warnings = addDefaults(library, params, known, given);
+  // Own properties, so that `__proto__` is a key like any other.
+  const estimator: Estimator = { library, class: className, params: Object.fromEntries(params) };
   return {
-    // Own properties, so that `__proto__` is a key like any other.
-    estimator: { library, class: className, params: Object.fromEntries(params) },
+    estimator,
     resolved: effectiveArguments(library, known, params),
-    columnDemands: columns.demands,
+    columnDemands: demands,
     warnings,
   };
 }
@@ -121,15 +117,13 @@ const OTHER_IN_GBLINEAR = ["learning_rate", "reg_lambda"];
 
 function effectiveArguments(
   library: Library,
-  known: ConstructorParameters,
+  { byName }: ConstructorParameters,
   params: ReadonlyMap<string, RawJson>,
 ): RawObject {
   const isLinear = library === "xgboost" && params.get("booster") === "gblinear";
   const defaultOf = (name: string) =>
-    isLinear && OTHER_IN_GBLINEAR.includes(name) ? null : (known.byName.get(name)?.default ?? null);
-  const recorded = [...known.byName.values()].filter(
-    ({ name, native }) => !native && isRecorded(library, name),
-  );
+    isLinear && OTHER_IN_GBLINEAR.includes(name) ? null : (byName.get(name)?.default ?? null);
+  const recorded = [...byName.values()].filter(({ name, native }) => !native && isRecorded(library, name));
   // In all libraries but scikit-learn, None means the library's own default.
   const isLeftToLibrary = (value: RawJson) => value === null && library !== "sklearn";
   return Object.fromEntries([
@@ -143,12 +137,8 @@ interface Additions {
   readonly threads: string;
   readonly seed: string;
   /** Keeps the library silent; added if the caller gives none of the arguments in `unless`. */
-  readonly silence?: { readonly name: string; readonly value: RawJson; readonly unless: string[] };
-  /** Set whatever the caller gives. */
-  readonly fixed?: Readonly<Record<string, false>>;
+  readonly silence?: { readonly name: string; readonly value: RawJson; readonly unless: readonly string[] };
 }
-
-const SEED = rawNumber("42");
 
 const ADDITIONS: Record<Library, Additions> = {
   sklearn: { threads: "n_jobs", seed: "random_state" },
@@ -168,7 +158,6 @@ const ADDITIONS: Record<Library, Additions> = {
     seed: "random_seed",
     // catboost accepts only one of the three.
     silence: { name: "verbose", value: false, unless: ["verbose", "silent", "logging_level"] },
-    fixed: { allow_writing_files: false },
   },
 };
 
@@ -176,7 +165,6 @@ const ADDITIONS: Record<Library, Additions> = {
  * Adds, in place, the arguments of every fit: one thread, because several would sum in another order, and results would depend on the
  * machine; a seed and silence if the caller gives none.
  *
- * @param params arguments under the catalogue's names, in the caller's order.
  * @param given the caller's name of each argument, for the warning.
  */
 function addDefaults(
@@ -185,21 +173,14 @@ function addDefaults(
   { byName }: ConstructorParameters,
   given: ReadonlyMap<string, string>,
 ): Warning[] {
-  const { threads, seed, silence, fixed = {} } = ADDITIONS[library];
-  const warnings: Warning[] = [];
-  if (byName.has(threads)) {
-    const requested = JSON.stringify(params.get(threads) ?? 1);
-    if (requested !== "1") {
-      warnings.push({
-        code: "threads_capped",
-        message: `${given.get(threads)}: ${requested} was replaced by 1; a fit uses one thread, and the fits run side by side`,
-      });
-    }
-    params.set(threads, rawNumber("1"));
-  }
-  if (byName.has(seed) && !params.has(seed)) params.set(seed, SEED);
+  const { threads, seed, silence } = ADDITIONS[library];
+  const requested = JSON.stringify(params.get(threads) ?? 1);
+  if (byName.has(threads)) params.set(threads, rawNumber("1"));
+  if (byName.has(seed) && !params.has(seed)) params.set(seed, rawNumber("42"));
   if (silence !== undefined && !silence.unless.some((name) => params.has(name)))
     params.set(silence.name, silence.value);
-  for (const [name, value] of Object.entries(fixed)) params.set(name, value);
-  return warnings;
+  if (library === "catboost") params.set("allow_writing_files", false);
+  if (requested === "1") return [];
+  const message = `${given.get(threads)}: ${requested} was replaced by 1; a fit uses one thread, and the fits run side by side`;
+  return [{ code: "threads_capped", message }];
 }

@@ -3,8 +3,8 @@ import { describe, it } from "node:test";
 import { parametersOf } from "./catalogue.ts";
 import { MODELS } from "./models.ts";
 import { outcome, refusal } from "./refusals.testing.ts";
+import { wordsIn } from "./refused-arguments.ts";
 import { OBJECTIVES } from "./value-checks.ts";
-import { wordsIn } from "./value-rules.ts";
 
 const namesOf = (own: string) => [own, ...parametersOf("lightgbm").byName.get(own)!.aliases];
 
@@ -31,10 +31,8 @@ describe("a monotone constraint of lightgbm on a column of categories", () => {
   });
 
   it("is accepted on other columns", () => {
-    for (const columns of ["[1]", "1", '"1"', "[]", '""', "null"]) {
-      for (const signs of ["[1,0,-1]", '"1,-0,-1"'])
-        assert.equal(outcome("lightgbm", `{"mc": ${signs}, "categorical_feature": ${columns}}`), "accepted");
-    }
+    for (const columns of ["[1]", '"1"', "null"])
+      assert.equal(outcome("lightgbm", `{"mc": [1,0,-1], "categorical_feature": ${columns}}`), "accepted");
   });
 });
 
@@ -97,7 +95,7 @@ describe("losses", () => {
       const chosen = ["criterion", "objective", "loss_function", "loss"].filter((parameter) =>
         parametersOf(name).byName.has(parameter),
       );
-      const { parameter } = OBJECTIVES[name] ?? {};
+      const parameter = OBJECTIVES[name]?.[0];
       assert.deepEqual(chosen, parameter === undefined ? [] : [parameter]);
       assert.equal(
         cases.some(([model]) => model === name),

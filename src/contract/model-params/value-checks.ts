@@ -4,77 +4,69 @@ import { nearestName } from "../errors/nearest-name.ts";
 import { isRawNumber, type RawObject } from "../json/json-text.ts";
 import { type AcceptedType, hasType, jsonType, type Parameter, stringsOf, typesText } from "./catalogue.ts";
 import type { Library, Model, ModelName } from "./models.ts";
-import { valueRule, wordsIn } from "./value-rules.ts";
+import { wordsIn } from "./refused-arguments.ts";
+import { valueRule } from "./value-rules.ts";
 
 /** The fault of one value that needs no library: its type, its choices, its characters, its size. */
 export function valueFault(
-  model: Model,
+  { name: model, library }: Model,
   { name, types, choices }: Parameter,
   raw: unknown,
   path: string,
 ): Fault | undefined {
   const got = `got ${show(raw)}`;
   if (types !== undefined && !hasType(raw, types)) return fault(path, `must be ${typesText(types)}, ${got}`);
-  if (model.library === "lightgbm" && stringsOf(raw).some((text) => /[\s\p{Cc}=#"']/u.test(text))) {
-    // lightgbm passes its parameters on as one text, "name=value name=value": a space in a value starts another parameter, so `"metric":
-    // "l2 input_model=..."` would set one that is refused here. It strips quotes, so `"'gpu'"` would mean gpu. A NUL ends the whole text,
-    // so the parameters after it would be lost.
+  // lightgbm passes its parameters on as one text, "name=value name=value": a space in a value starts another parameter, so `"metric": "l2
+  // input_model=..."` would set one that is refused here. It strips quotes, so `"'gpu'"` would mean gpu. A NUL ends the whole text.
+  if (library === "lightgbm" && stringsOf(raw).some((text) => /[\s\p{Cc}=#"']/u.test(text)))
     return fault(path, `may not contain spaces, control characters, quotes, "=" or "#", ${got}`);
-  }
   // mucast allows fewer losses than the library lists; `ruleFaults` checks them.
-  const isLoss = OBJECTIVES[model.name]?.parameter === name;
+  const isLoss = OBJECTIVES[model]?.[0] === name;
   if (!isLoss && choices !== undefined && typeof raw === "string" && !choices.includes(raw))
     return fault(path, `must be one of ${choices.join(", ")}, ${got}`, nearestName(raw, choices));
-  const rule = valueRule(model.library, name);
+  const rule = valueRule(library, name);
   if (rule?.kind !== "most" || raw === null) return undefined;
   // The number may be in a string.
   const value = Number(isRawNumber(raw) ? raw.rawJSON : raw);
-  const { most, mostFraction = most, least = -Infinity } = rule;
-  const limit = jsonType(raw) === "float" ? mostFraction : most;
+  const { mostFraction = rule.most, least = -Infinity } = rule;
+  const limit = jsonType(raw) === "float" ? mostFraction : rule.most;
   if (!(value > limit || value < least)) return undefined;
   const bound = value > limit ? `may be at most ${limit}` : `must be at least ${least}`;
   return fault(path, `${bound}, since ${rule.reason}; ${got}`);
 }
 
-/** The losses that a model may use. Names are the library's own, with its aliases, separated by white space. */
-interface Objectives {
-  readonly parameter: string;
-  readonly accepted: string;
-}
-
-/** Regression only, because predictions are next-day log-returns. Without the models whose loss cannot be chosen. */
-export const OBJECTIVES: Partial<Record<ModelName, Objectives>> = {
-  random_forest: { parameter: "criterion", accepted: "squared_error absolute_error friedman_mse" },
-  xgboost: {
-    parameter: "objective",
+/**
+ * The parameter of a model's loss, and the losses that it may have: regression only, because predictions are next-day log-returns. Names are
+ * the library's own, with its aliases. Without the models whose loss cannot be chosen.
+ */
+export const OBJECTIVES: Partial<Record<ModelName, readonly [parameter: string, accepted: string]>> = {
+  random_forest: ["criterion", "squared_error absolute_error friedman_mse"],
+  xgboost: [
+    "objective",
     // reg:linear is the old name of squarederror, which xgboost still accepts.
-    accepted: `reg:squarederror reg:linear reg:absoluteerror reg:pseudohubererror reg:squaredlogerror
+    `reg:squarederror reg:linear reg:absoluteerror reg:pseudohubererror reg:squaredlogerror
       reg:quantileerror`,
-  },
-  lightgbm: {
-    parameter: "objective",
+  ],
+  lightgbm: [
+    "objective",
     // One line each: l2, l1, rmse and mape with the aliases of lightgbm's C++ ParseObjectiveAlias.
-    accepted: `l2 regression regression_l2 mean_squared_error mse
+    `l2 regression regression_l2 mean_squared_error mse
       l1 regression_l1 mean_absolute_error mae
       rmse l2_root root_mean_squared_error
       mape mean_absolute_percentage_error
       huber fair quantile`,
-  },
-  catboost: {
-    parameter: "loss_function",
-    accepted: "RMSE MAE Quantile Huber Lq LogCosh Expectile MAPE",
-  },
+  ],
+  catboost: ["loss_function", "RMSE MAE Quantile Huber Lq LogCosh Expectile MAPE"],
 };
+
+type Given = (own: string) => unknown;
 
 /**
  * What is wrong with a value that has the right type, by library and parameter, and what to do. It gets the value and the other arguments,
  * null for an absent one.
  */
 const MEANING_RULES: Readonly<
-  Record<
-    `${Library}.${string}`,
-    (value: unknown, given: (own: string) => unknown, pathOf: (own: string) => string) => string | false
-  >
+  Record<`${Library}.${string}`, (value: unknown, given: Given, pathOf: Given) => string | false>
 > = {
   "xgboost.quantile_alpha": (value, given) =>
     given("objective") === "reg:quantileerror" &&
@@ -127,11 +119,7 @@ function sameAs(name: string): string {
   return `${name} says the same in another way; keep one of them`;
 }
 
-/**
- * Faults by rules about the meaning of parameters.
- * @param params arguments by the constructor's own names.
- * @param pathOf the path of each.
- */
+/** Faults by rules about the meaning of parameters. @param params arguments by the constructor's own names. @param pathOf the path of each. */
 export function ruleFaults(
   { name, library }: Model,
   params: ReadonlyMap<string, unknown>,
@@ -139,17 +127,16 @@ export function ruleFaults(
 ): Fault[] {
   const given = (own: string) => params.get(own) ?? null;
   const faults: Fault[] = [];
-  const { parameter, accepted = "" } = OBJECTIVES[name] ?? {};
-  const objective = parameter === undefined ? null : given(parameter);
-  // catboost's losses have options after a colon (`Quantile:alpha=0.1`), which it checks; lightgbm compares names without case.
-  const isAllowed = (loss: string) =>
-    wordsIn(accepted).includes(
-      name === "catboost" ? loss.replace(/:.*$/s, "") : name === "lightgbm" ? loss.toLowerCase() : loss,
-    );
-  if (typeof objective === "string" && !isAllowed(objective)) {
-    const names = wordsIn(accepted);
-    const message = `only regression is allowed, got ${show(objective)}; accepted: ${names.join(", ")}`;
-    faults.push(fault(pathOf(parameter!), message, nearestName(objective, names)));
+  const [parameter = "", accepted = ""] = OBJECTIVES[name] ?? [];
+  const objective = given(parameter);
+  const names = wordsIn(accepted);
+  if (typeof objective === "string") {
+    // catboost's losses have options after a colon (`Quantile:alpha=0.1`), which it checks; lightgbm compares names without case.
+    const loss = library === "catboost" ? objective.replace(/:.*$/s, "") : objective;
+    if (!names.includes(library === "lightgbm" ? loss.toLowerCase() : loss)) {
+      const message = `only regression is allowed, got ${show(objective)}; accepted: ${names.join(", ")}`;
+      faults.push(fault(pathOf(parameter), message, nearestName(objective, names)));
+    }
   }
   for (const [key, find] of Object.entries(MEANING_RULES)) {
     const [owner, own] = key.split(".") as [string, string];
@@ -189,7 +176,7 @@ function solverOptionFaults(options: RawObject, path: string): Fault[] {
   });
 }
 
-/** The numbers of a list, of a list in a string, or one number; value-rules.ts refuses other notations. */
+/** The numbers of a list, of a list in a string, or one number; RULES refuse other notations. */
 export function numbersIn(raw: unknown): number[] {
   if (isRawNumber(raw)) return [Number(raw.rawJSON)];
   if (Array.isArray(raw)) return raw.flatMap(numbersIn);
@@ -201,8 +188,7 @@ const ONE_NUMBER = /^\s*(?:[[(]\s*)?[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)
 
 /**
  * Whether xgboost's `quantile_alpha` is one quantile. Several would give one column of predictions each, and in some spellings (`"0.1
- * 0.2"`) xgboost reads only the first quantile, without an error.
- * @param raw a value of a `rawNumbers` tree.
+ * 0.2"`) xgboost reads only the first, without an error.
  */
 function isOneQuantile(raw: unknown): boolean {
   if (Array.isArray(raw)) return raw.length === 1 && isRawNumber(raw[0]);

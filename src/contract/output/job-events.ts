@@ -1,8 +1,8 @@
 import { z } from "zod";
 import { AUDIT_CHECKS } from "../config/payload-schemas.ts";
-import { type Failure, failureSchema, problemSchema } from "../problems/problem.ts";
+import { codeCountsSchema, type Failure, failureSchema, problemSchema } from "../problems/problem.ts";
 import { type Warning, warningSchema } from "../problems/warnings.ts";
-import { count, maybe, mayGrow, named, optionalList, positive, text } from "../schema/open-schema.ts";
+import * as s from "../schema/open-schema.ts";
 import { laterFiguresSchema } from "./metrics-schemas.ts";
 import { resultRecordSchema } from "./result-record.ts";
 import { judgedRowsSchema, verdictStateSchema } from "./verdict.ts";
@@ -11,37 +11,36 @@ import { judgedRowsSchema, verdictStateSchema } from "./verdict.ts";
 export const FITS = ["per_ticker", "pooled", "joint"] as const;
 
 /** The figures by which runs are compared. The job computes them once, from its verdict, and reports them before it writes its output. */
-export const runSummarySchema = named(
+export const runSummarySchema = s.named(
   "RunSummary",
   "What the forecasts of a job are worth, in a few figures.",
   {
-    model: text.describe(
-      "Name of the model, the network or the choice, such as `choice among 7 candidates`.",
-    ),
-    fit: mayGrow(z.enum(FITS)),
-    as_of: text.describe("The date of the forecasts, YYYY-MM-DD."),
-    tickers: count.describe("Number of tickers with a forecast."),
-    failed: count.describe("Number of tickers that the job went on without."),
-    verdict: z
-      .strictObject({
+    model: s.text("Name of the model, the network or the choice, such as `choice among 7 candidates`."),
+    fit: s.mayGrow(z.enum(FITS)),
+    as_of: s.text("The date of the forecasts, YYYY-MM-DD."),
+    tickers: s.count("Number of tickers with a forecast."),
+    failed: s.count("Number of tickers that the job went on without."),
+    verdict: s.nullable(
+      z.strictObject({
         state: verdictStateSchema,
-        title: text,
+        title: s.text(),
         rows: judgedRowsSchema,
-        dates: count,
-        ic: maybe.describe(
+        dates: s.count(),
+        ic: s.maybe(
           "The verdict's mean IC; null with fewer than 5 tickers, whose order is measured over time.",
         ),
-        ic_low: maybe.describe("Lower end of its 95 % band; null if it has no error, as with too few dates."),
-        ic_high: maybe.describe("Upper end of its 95 % band."),
-        later: laterFiguresSchema
-          .optional()
-          .describe("What the order of these rows is worth at the first close after the forecasts."),
-        r2: maybe.describe("R² against the zero forecast, with equal weight for each ticker."),
-        coverage: maybe.describe("Actual coverage of the intervals; null without intervals."),
-        nominal_coverage: maybe.describe("1 - alpha; null without intervals."),
-      })
-      .nullable()
-      .describe("The headline of the output's verdict; null if no ticker has a forecast to judge."),
+        ic_low: s.maybe("Lower end of its 95 % band; null if it has no error, as with too few dates."),
+        ic_high: s.maybe("Upper end of its 95 % band."),
+        later: s.optional(
+          laterFiguresSchema,
+          "What the order of these rows is worth at the first close after the forecasts.",
+        ),
+        r2: s.maybe("R² against the zero forecast, with equal weight for each ticker."),
+        coverage: s.maybe("Actual coverage of the intervals; null without intervals."),
+        nominal_coverage: s.maybe("1 - alpha; null without intervals."),
+      }),
+      "The headline of the output's verdict; null if no ticker has a forecast to judge.",
+    ),
   },
 );
 
@@ -83,10 +82,10 @@ export type Report = (event: JobEvent) => void;
 
 const loss = z.number().nullable().describe("On scaled returns; null if it is not finite.");
 
-const epochPointSchema = named("EpochPoint", {
-  ticker: text.describe("Ticker of the network; `portfolio` for a joint network."),
-  member: count.optional().describe("Index of the network in its ensemble, from 0."),
-  epoch: positive.describe("Counted from 1."),
+const epochPointSchema = s.named("EpochPoint", {
+  ticker: s.text("Ticker of the network; `portfolio` for a joint network."),
+  member: s.count().optional().describe("Index of the network in its ensemble, from 0."),
+  epoch: s.positive("Counted from 1."),
   train_loss: loss,
   validation_loss: loss,
 });
@@ -97,23 +96,21 @@ export type EpochPoint = z.infer<typeof epochPointSchema>;
  * Epochs in the order in which they ended. If there are very many, an executor drops some evenly, but never the best or the last epoch of a
  * network.
  */
-export const epochsSchema = named("Epochs", {
+export const epochsSchema = s.named("Epochs", {
   points: z.array(epochPointSchema).min(1),
-  left_out: positive.optional().describe("Number of epochs that ended in this time and are not listed."),
+  left_out: s.positive().optional().describe("Number of epochs that ended in this time and are not listed."),
 });
 
 export type Epochs = z.infer<typeof epochsSchema>;
 
 /** How far a running operation is, in the units of its stage (bytes, fits or epochs; for an audit those of its check). */
-export const progressSchema = named("Progress", {
-  stage: mayGrow(z.enum(STAGES)),
-  done: count,
-  total: count.nullable(),
+export const progressSchema = s.named("Progress", {
+  stage: s.mayGrow(z.enum(STAGES)),
+  done: s.count(),
+  total: s.count().nullable(),
   percent: z.number().min(0).max(100).optional(),
-  seconds_left: count.optional().describe("At the stage's pace, once that is known."),
+  seconds_left: s.count().optional().describe("At the stage's pace, once that is known."),
 });
-
-export const codeCountsSchema = z.record(text, positive);
 
 /** What an executor reports about a job since the last batch; empty parts are absent. */
 const eventBatchSchema = z.strictObject({
@@ -130,7 +127,7 @@ const eventBatchSchema = z.strictObject({
 export type EventBatch = Readonly<z.infer<typeof eventBatchSchema>>;
 
 const timingSchema = z.strictObject({
-  name: text,
+  name: s.text(),
   /** Milliseconds since 1970. */
   start: z.number(),
   end: z.number(),
@@ -142,26 +139,26 @@ export type Timing = z.infer<typeof timingSchema>;
  * `status/<id>.<attempt>.json`: the state of one attempt at a job, written by the job itself. The job rewrites all of it at most every few
  * seconds, and one last time when it ends.
  */
-export const statusBlobSchema = named("StatusBlob", {
+export const statusBlobSchema = s.named("StatusBlob", {
   schema: z.literal("mucast.status/1"),
-  id: text,
-  attempt: positive,
-  config_sha256: text,
+  id: s.text(),
+  attempt: s.positive(),
+  config_sha256: s.text(),
   updated_at: z.iso.datetime(),
   progress: progressSchema.nullable(),
   /** The first warnings; `failures` likewise. The counts include all, by code. */
   warnings: z.array(warningSchema),
   warning_counts: codeCountsSchema.optional(),
-  failures: optionalList(failureSchema),
+  failures: s.optionalList(failureSchema),
   failure_counts: codeCountsSchema.optional(),
   /** Counts of the attempt so far. */
   epochs: epochsSchema.optional(),
   summary: runSummarySchema.optional(),
   timings: z.array(timingSchema),
   /** Null while the attempt is running. */
-  end: z
-    .union([z.strictObject({ record: resultRecordSchema }), z.strictObject({ problem: problemSchema })])
-    .nullable(),
+  end: s.nullable(
+    z.union([z.strictObject({ record: resultRecordSchema }), z.strictObject({ problem: problemSchema })]),
+  ),
 });
 
 export type StatusBlob = z.infer<typeof statusBlobSchema>;

@@ -55,14 +55,8 @@ export function returnsText(delay = 0, unit = ""): string {
 /** Fewer tickers on a date hardly have an order. */
 export const MIN_ORDER_TICKERS = 5;
 
-export interface VerdictFigures {
-  /** Mean over dates with at least MIN_ORDER_TICKERS tickers; null if the order is measured over time. */
-  readonly ic: number | null;
-  /** Against a forecast of zero, with equal weight for each ticker. */
-  readonly r2: number | null;
-}
-
-export function verdictFigures({ order, sizes }: Pick<RowsVerdict, "order" | "sizes">): VerdictFigures {
+/** The mean IC, null if the order is measured over time, and R² against a forecast of zero. */
+export function verdictFigures({ order, sizes }: Pick<RowsVerdict, "order" | "sizes">) {
   return { ic: order.form === "cross_section" ? order.figure : null, r2: sizes.against.zero.r2 };
 }
 

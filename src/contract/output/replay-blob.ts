@@ -1,15 +1,5 @@
 import { z } from "zod";
-import {
-  count,
-  date,
-  digest,
-  list,
-  mayGrow,
-  named,
-  optionalNumber,
-  text,
-  textOrNull,
-} from "../schema/open-schema.ts";
+import * as s from "../schema/open-schema.ts";
 import { jobOperationSchema } from "./result-record.ts";
 
 /** The exit code of the command line by verdict. */
@@ -70,79 +60,76 @@ export type ReplayReason = keyof typeof REPLAY_REASONS;
 export const REPLAY_LISTS = { names: 20, facts: 50, lacks: 100 } as const;
 
 const names = z.strictObject({
-  count,
-  first: z.array(text).max(REPLAY_LISTS.names),
+  count: s.count(),
+  first: z.array(s.text()).max(REPLAY_LISTS.names),
 });
 
-const reasonSchema = named("ReplayReason", {
-  code: mayGrow(z.enum(Object.keys(REPLAY_REASONS) as [ReplayReason, ...ReplayReason[]])),
-  message: text,
-  advice: text,
+const reasonSchema = s.named("ReplayReason", {
+  code: s.mayGrow(z.enum(Object.keys(REPLAY_REASONS) as [ReplayReason, ...ReplayReason[]])),
+  message: s.text(),
+  advice: s.text(),
 });
 
-const changeSchema = named(
+const changeSchema = s.named(
   "InputChange",
   "How the found blob differs from the one that the output was made from.",
   {
-    values: count.describe("Values that differ, of a ticker, date and column that both blobs have."),
+    values: s.count("Values that differ, of a ticker, date and column that both blobs have."),
     tickers: names.describe("Tickers with a changed value, or with a date or column in only one blob."),
     columns: names.describe("Columns with a changed value, or in only one blob."),
-    dates: z
-      .strictObject({ count, first: date, last: date })
-      .nullable()
-      .describe("Dates with a changed value, or in only one blob."),
+    dates: s.nullable(
+      z.strictObject({ count: s.count(), first: s.date(), last: s.date() }),
+      "Dates with a changed value, or in only one blob.",
+    ),
     only_recorded: names.describe("Tickers that only the recorded blob has."),
     only_found: names.describe("Tickers that only the found blob has."),
   },
 );
 
-const inputSchema = named("ReplayInput", {
-  url: text.describe("The URL in the output."),
-  sha256: digest,
-  found: z
-    .strictObject({ url: text, sha256: digest })
-    .nullable()
-    .describe(
-      "The blob with that digest, or else the first one that could be read; null if none could be read.",
-    ),
-  tried: list(z.strictObject({ url: text, problem: z.string() })).describe(
+const inputSchema = s.named("ReplayInput", {
+  url: s.text("The URL in the output."),
+  sha256: s.digest(),
+  found: s.nullable(
+    z.strictObject({ url: s.text(), sha256: s.digest() }),
+    "The blob with that digest, or else the first one that could be read; null if none could be read.",
+  ),
+  tried: s.list(
+    z.strictObject({ url: s.text(), problem: z.string() }),
     "Places without a blob of that digest, and why.",
   ),
-  change: changeSchema
-    .optional()
-    .describe("Present if both the recorded blob and another one are available."),
+  change: s.optional(changeSchema, "Present if both the recorded blob and another one are available."),
 });
 
 /** A value as a difference shows it: absent if the document has no such member, and cut if it is long. */
 const shown = z.unknown().optional();
 
-const differenceSchema = named("Difference", {
-  path: text.describe("For example, forecasts.AAA.predicted[3]."),
+const differenceSchema = s.named("Difference", {
+  path: s.text("For example, forecasts.AAA.predicted[3]."),
   recorded: shown,
   replayed: shown,
-  absolute: optionalNumber,
-  relative: z
-    .number()
-    .nullable()
-    .optional()
-    .describe("Relative to the recorded number; null if that is 0, or too small for a quotient."),
+  absolute: s.optionalNumber(),
+  relative: s.optional(
+    s.nullable(z.number()),
+    "Relative to the recorded number; null if that is 0, or too small for a quotient.",
+  ),
 });
 
-const differencesSchema = named("Differences", {
-  numbers: count.describe("Numbers in both documents that differ."),
-  others: count.describe("Texts, nulls and lengths that differ, and members of only one document."),
-  spellings: count
-    .optional()
-    .describe("Equal values that are written differently, such as 1.0 for 1; absent if there are none."),
+const differencesSchema = s.named("Differences", {
+  numbers: s.count("Numbers in both documents that differ."),
+  others: s.count("Texts, nulls and lengths that differ, and members of only one document."),
+  spellings: s.optional(
+    s.count(),
+    "Equal values that are written differently, such as 1.0 for 1; absent if there are none.",
+  ),
   first: differenceSchema,
   largest: differenceSchema.nullable().describe("The difference with the largest absolute value."),
   largest_relative: differenceSchema.nullable(),
   members: z
     .array(
       z.strictObject({
-        name: text,
-        numbers: count,
-        others: count,
+        name: s.text(),
+        numbers: s.count(),
+        others: s.count(),
         largest: z.number().nullable().describe("Largest absolute difference."),
       }),
     )
@@ -150,59 +137,55 @@ const differencesSchema = named("Differences", {
     .describe("Top-level members that differ."),
 });
 
-const factSchema = named("ChangedFact", "Null if that side does not have it.", {
-  name: text,
-  recorded: textOrNull,
-  replayed: textOrNull,
+const factSchema = s.named("ChangedFact", "Null if that side does not have it.", {
+  name: s.text(),
+  recorded: s.textOrNull(),
+  replayed: s.textOrNull(),
 });
 
 export const REPLAY_SCHEMA_NAME = "mucast.replay/1";
 
 /** The verdict of a replay. The same request on the same kind of machine gives the same bytes, apart from `id`. */
-export const replayBlobSchema = named(
-  "ReplayBlob",
-  {
-    schema: z.literal(REPLAY_SCHEMA_NAME),
-    id: text,
-    verdict: mayGrow(z.enum(Object.keys(REPLAY_EXITS) as [ReplayVerdict, ...ReplayVerdict[]])),
-    reason: reasonSchema.optional().describe("The likely reason; absent if the replay is identical."),
-    output: z.strictObject({
-      url: text.describe("Without secrets; for a local file, its name."),
-      sha256: digest.describe("SHA-256 of the output as stored."),
-      operation: jobOperationSchema.nullable(),
-      id: textOrNull,
-      created_at: textOrNull,
+export const replayBlobSchema = s.titled("ReplayBlob", "Replay blob", {
+  schema: z.literal(REPLAY_SCHEMA_NAME),
+  id: s.text(),
+  verdict: s.mayGrow(z.enum(Object.keys(REPLAY_EXITS) as [ReplayVerdict, ...ReplayVerdict[]])),
+  reason: reasonSchema.optional().describe("The likely reason; absent if the replay is identical."),
+  output: z.strictObject({
+    url: s.text("Without secrets; for a local file, its name."),
+    sha256: s.digest("SHA-256 of the output as stored."),
+    operation: jobOperationSchema.nullable(),
+    id: s.textOrNull(),
+    created_at: s.textOrNull(),
+  }),
+  compared: s.optional(
+    z.strictObject({
+      sha256: s.digest(
+        "SHA-256 of the output's text without id, created_at, machine, and white space between tokens.",
+      ),
+      replayed_sha256: s.digest(
+        "The same for the new document; equal if the replay is identical and the output lacks nothing.",
+      ),
+      numbers: s.count("Number of numbers in that text."),
     }),
-    compared: z
-      .strictObject({
-        sha256: digest.describe(
-          "SHA-256 of the output's text without id, created_at, machine, and white space between tokens.",
-        ),
-        replayed_sha256: digest.describe(
-          "The same for the new document; equal if the replay is identical and the output lacks nothing.",
-        ),
-        numbers: count.describe("Number of numbers in that text."),
-      })
-      .optional()
-      .describe("Present if the job ran."),
-    differences: differencesSchema.optional(),
-    lacks: z
-      .array(text)
-      .max(REPLAY_LISTS.lacks)
-      .describe("Members that the older version of the output did not write; they were not compared."),
-    inputs: z
-      .strictObject({ feature: inputSchema, data_extractor: inputSchema })
-      .optional()
-      .describe("Absent if the output does not name them."),
-    versions: z.array(factSchema).max(REPLAY_LISTS.facts).describe("Versions that differ."),
-    machine: z.array(factSchema).max(REPLAY_LISTS.facts).describe("Facts about the machine that differ."),
-    problem: z
-      .strictObject({ code: text, detail: z.string() })
-      .optional()
-      .describe("The problem that ended the job."),
-  },
-  { title: "Replay blob" },
-);
+    "Present if the job ran.",
+  ),
+  differences: differencesSchema.optional(),
+  lacks: z
+    .array(s.text())
+    .max(REPLAY_LISTS.lacks)
+    .describe("Members that the older version of the output did not write; they were not compared."),
+  inputs: s.optional(
+    z.strictObject({ feature: inputSchema, data_extractor: inputSchema }),
+    "Absent if the output does not name them.",
+  ),
+  versions: z.array(factSchema).max(REPLAY_LISTS.facts).describe("Versions that differ."),
+  machine: z.array(factSchema).max(REPLAY_LISTS.facts).describe("Facts about the machine that differ."),
+  problem: s.optional(
+    z.strictObject({ code: s.text(), detail: z.string() }),
+    "The problem that ended the job.",
+  ),
+});
 
 export type ReplayBlob = z.infer<typeof replayBlobSchema>;
 export type InputChange = z.infer<typeof changeSchema>;

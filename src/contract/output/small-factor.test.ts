@@ -1,25 +1,23 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { smallFactorOf } from "./small-factor.ts";
-import type { RowsVerdict } from "./verdict.ts";
 
 const MU = { AAA: 1e-5, BBB: -1e-5 };
 const POOLED = { n: 40, b: 0.4, se: 0.1, s: 0.3 };
 
 function sentences(factor: number, more: object = {}, state = "evidence", figure: number | null = 0.0284) {
   const order = { state, form: "cross_section", figure, t: 4.06, quantile: 1.86 };
-  return smallFactorOf({
-    mu: MU,
-    metrics: {
-      shrinkage: {
-        pooled: POOLED,
-        by_date: { n: 40, b: 0.021, se: 0.014 },
-        applied: { AAA: factor, BBB: factor },
-        ...more,
-      },
-    },
-    verdict: { judged: [{ rows: "out_of_fold", order } as RowsVerdict] },
+  const by_date = { n: 40, b: 0.021, se: 0.014 };
+  const applied = { AAA: factor, BBB: factor };
+  return saidOf({
+    metrics: { shrinkage: { pooled: POOLED, by_date, applied, ...more } },
+    verdict: { judged: [{ rows: "out_of_fold", order }] },
   });
+}
+
+/** @param output its members that the sentences depend on. */
+function saidOf(output: object) {
+  return smallFactorOf({ mu: MU, ...output } as never);
 }
 
 test("a small factor comes with the IC before shrinkage and the next step", () => {
@@ -49,9 +47,9 @@ test("the reason is that of the held-out forecasts", () => {
 
 test("nothing is said without shrinkage, without a ticker, or if a factor is not small", () => {
   const shrinkage = { pooled: POOLED, applied: { AAA: 0, BBB: 0 } };
-  assert.equal(smallFactorOf({ mu: MU, metrics: { shrinkage: { pooled: POOLED } } }), undefined);
-  assert.equal(smallFactorOf({ mu: MU, metrics: {} }), undefined);
-  assert.equal(smallFactorOf({ mu: {}, metrics: { shrinkage } }), undefined);
+  assert.equal(saidOf({ metrics: { shrinkage: { pooled: POOLED } } }), undefined);
+  assert.equal(saidOf({ metrics: {} }), undefined);
+  assert.equal(saidOf({ mu: {}, metrics: { shrinkage } }), undefined);
   assert.equal(sentences(0.05), undefined);
   assert.equal(sentences(0, { applied: { AAA: 0, BBB: 0.5 } }), undefined);
 });

@@ -1,15 +1,12 @@
+import type { Shrinkage } from "./metrics-schemas.ts";
+import type { OutputBlob } from "./output-blob.ts";
 import { bandFromT } from "./test-quantile.ts";
 import type { Verdict } from "./verdict.ts";
 
 /** Forecasts with a smaller factor are as good as 0 beside costs, so a reader needs the order and a next step. */
 const SMALL_FACTOR = 0.05;
 
-/** How far forecasts can be trusted as sizes of returns, as an output records it. */
-interface Slope {
-  readonly n: number;
-  readonly b: number | null;
-  readonly se: number | null;
-}
+type Slope = Pick<Shrinkage, "n" | "b" | "se">;
 
 interface FactorFacts {
   /** Of the tickers with a `mu`, as applied to it. */
@@ -60,19 +57,8 @@ export function smallFactorOf({
   mu_model,
   metrics: { shrinkage },
   verdict,
-}: {
-  readonly mu: Readonly<Record<string, number>>;
-  readonly mu_model?: Readonly<Record<string, number>> | undefined;
-  readonly metrics: {
-    readonly shrinkage?:
-      | {
-          readonly pooled: Slope;
-          readonly by_date?: Slope | undefined;
-          readonly applied?: Readonly<Record<string, number>> | undefined;
-        }
-      | undefined;
-  };
-  readonly verdict?: Pick<Verdict, "judged"> | undefined;
+}: Pick<OutputBlob, "mu" | "mu_model" | "verdict"> & {
+  readonly metrics: Pick<OutputBlob["metrics"], "shrinkage">;
 }): string | undefined {
   const applied = shrinkage?.applied;
   if (shrinkage === undefined || applied === undefined) return undefined;

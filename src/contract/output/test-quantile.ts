@@ -47,7 +47,7 @@ export function meanQuantile(n: number, probability: FixedBProbability = 0.95): 
   return testQuantile(meanMethod(n), n, probability);
 }
 
-/** The same for the t of a recorded test. @param method of the test; outputs of 0.2.0 do not name it. */
+/** The same for the t of a recorded test. Outputs of 0.2.0 do not name its method. */
 export function testQuantile(
   method: TestMethod = "newey_west_5",
   n: number,

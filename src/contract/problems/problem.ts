@@ -3,9 +3,9 @@ import { ERROR_TABLE, type ErrorCode } from "../errors/error-codes.ts";
 import { MucastError } from "../errors/errors.ts";
 import { boundedCopy, jsonBytes } from "../json/bounded-json.ts";
 import { type CodeCounts, countCodes, MAX_LISTED, SIZES } from "../schema/answer-limits.ts";
-import { mayGrow, named, optionalList } from "../schema/open-schema.ts";
+import * as s from "../schema/open-schema.ts";
 
-export const failureSchema = named(
+export const failureSchema = s.named(
   "Failure",
   "A ticker without forecasts, and why; the others are not affected.",
   { ticker: z.string(), code: z.string(), message: z.string() },
@@ -29,42 +29,35 @@ export function crashIn(error: unknown): Failure | undefined {
   return error instanceof MucastError ? error.data.failures?.find(isCrash) : undefined;
 }
 
-const faultSchema = named("Fault", "One fault of a payload.", {
+export const codeCountsSchema = z.record(z.string(), s.positive()).meta({ id: "CodeCounts" });
+
+const faultSchema = s.named("Fault", "One fault of a payload.", {
   path: z.string(),
   message: z.string(),
   suggestion: z.string().optional(),
 });
 
-/**
- * RFC 9457 problem details of a failed operation or a refused request. `ErrorData` lists the members that may be added.
- * At most SIZES.problem bytes.
- */
+/** RFC 9457 problem details of a failed operation or a refused request, at most SIZES.problem bytes. `ErrorData` lists further members. */
 export const problemSchema = z
   .looseObject({
     type: z.string(),
     title: z.string(),
     status: z.int(),
-    code: mayGrow(z.enum(Object.keys(ERROR_TABLE) as [ErrorCode, ...ErrorCode[]])),
+    code: s.mayGrow(z.enum(Object.keys(ERROR_TABLE) as [ErrorCode, ...ErrorCode[]])),
     detail: z.string(),
     advice: z.string(),
     path: z.string().optional(),
-    faults: optionalList(faultSchema).describe("Every fault of a payload."),
+    faults: s.optionalList(faultSchema, "Every fault of a payload."),
     suggestion: z.string().optional(),
-    accepted: optionalList(z.string()),
-    failures: optionalList(failureSchema).describe("Why tickers failed; of many, the first."),
-    failure_counts: z
-      .record(z.string(), z.int().nonnegative())
-      .optional()
-      .describe("Of all that failed, how many by each code."),
+    accepted: s.optionalList(z.string()),
+    failures: s.optionalList(failureSchema, "Why tickers failed; of many, the first."),
+    failure_counts: s.optional(codeCountsSchema, "Of all that failed, how many by each code."),
   })
   .meta({ id: "Problem", title: "Problem details" });
 
 export type Problem = z.infer<typeof problemSchema>;
 
-/**
- * @returns the problem of `error`. An error that is not a MucastError is a defect of mucast, `internal`. The problem lists the first of
- * many failures, and counts all by code.
- */
+/** An error that is not a MucastError is a defect of mucast, `internal`. */
 export function problemOf(error: unknown): Problem {
   const known = error instanceof MucastError ? error : new MucastError("internal", String(error));
   const { status, title, advice } = known.entry;
@@ -82,10 +75,7 @@ export function problemOf(error: unknown): Problem {
 /** Reserved bytes for the members of every problem, without its detail, and for the names of lists. */
 const FRAME_BYTES = 2 * 2 ** 10;
 
-/**
- * Limits the problem to SIZES.problem bytes: long texts are cut, the first failures are listed, and `failure_counts` has the number of all
- * by code.
- */
+/** The problem in SIZES.problem bytes: long texts are cut, the first failures are listed, and `failure_counts` counts all by code. */
 export function boundedProblem(problem: Problem): Problem {
   const { type, title, status, code, detail, advice, failures, failure_counts, ...data } = problem;
   const frame = boundedCopy(
@@ -99,7 +89,6 @@ export function boundedProblem(problem: Problem): Problem {
     bytes: Math.min(SIZES.list, room - jsonBytes(facts)),
     text: SIZES.text,
   });
-  // A problem that was bounded earlier has its counts already.
   const counts = (failure_counts as CodeCounts | undefined) ?? countCodes(failures);
   return { ...frame, ...facts, failures: listed ?? [], failure_counts: counts };
 }

@@ -18,10 +18,9 @@ const OF_THE_ENGINE: Partial<Record<ErrorCode, string>> = {
 };
 
 /**
- * The problem of `error` for a caller on another machine. A defect (an error that is not a MucastError, or has the code internal)
- * becomes only an id, because its message may contain paths and its stack does. An engine that does not start, or that printed
- * last output, becomes that fact, an id and the advice.
- * @param log receives what the problem omits.
+ * The problem of `error` for a caller on another machine. A defect (an error that is not a MucastError, or has the code internal) becomes
+ * only an id, because its message may contain paths and its stack does. An engine that does not start, or that printed last output,
+ * becomes that fact, an id and the advice. @param log receives the rest.
  */
 export function publicProblem(error: unknown, log: (withheld: PrivateDetails) => void): Problem {
   const known = error instanceof MucastError && error.code !== "internal" ? error : undefined;
@@ -42,10 +41,6 @@ export function publicProblem(error: unknown, log: (withheld: PrivateDetails) =>
 function textOf(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
   const stderr = error instanceof MucastError ? error.data.stderr : undefined;
-  const text = [
-    error.stack ?? error.message,
-    ...(typeof stderr === "string" && stderr !== "" ? [stderr] : []),
-  ];
-  if (error.cause !== undefined) text.push(`caused by ${textOf(error.cause)}`);
-  return text.join("\n");
+  const cause = error.cause === undefined ? "" : `caused by ${textOf(error.cause)}`;
+  return [error.stack ?? error.message, stderr, cause].filter(Boolean).join("\n");
 }

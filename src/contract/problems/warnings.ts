@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { mayGrow, named } from "../schema/open-schema.ts";
+import * as s from "../schema/open-schema.ts";
 
 interface WarningEntry {
   readonly cause: string;
@@ -166,11 +166,11 @@ export function warningEntry(code: string): WarningEntry | undefined {
   return Object.hasOwn(WARNING_TABLE, code) ? WARNING_TABLE[code as WarningCode] : undefined;
 }
 
-export const warningSchema = named(
+export const warningSchema = s.named(
   "Warning",
   "Something that a reader of the forecasts should know. The job continued.",
   {
-    code: mayGrow(z.enum(Object.keys(WARNING_TABLE) as [WarningCode, ...WarningCode[]])),
+    code: s.mayGrow(z.enum(Object.keys(WARNING_TABLE) as [WarningCode, ...WarningCode[]])),
     message: z.string(),
     ticker: z.string().optional(),
     count: z.int().nonnegative().optional(),

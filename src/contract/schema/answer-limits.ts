@@ -1,13 +1,11 @@
 import { boundedCopy, jsonBytes } from "../json/bounded-json.ts";
 
 /**
- * The largest size of each part of an answer, in bytes of JSON text in UTF-8; docs/http.md states them. If a list is longer, the answer
- * contains as many of its first entries as fit, and counts of all.
+ * The largest size of each part of an answer, in bytes of JSON in UTF-8; docs/http.md states them. A longer list is cut to the entries
+ * that fit, with counts of all.
  */
 export const SIZES = {
-  /** A text of a warning, a failure or a problem. */
   text: 4 * 2 ** 10,
-  /** `detail` of a problem, which may contain all faults of a request. */
   detail: 16 * 2 ** 10,
   list: 48 * 2 ** 10,
   problem: 96 * 2 ** 10,
@@ -16,15 +14,13 @@ export const SIZES = {
   /** All lists in the answer of get_forecast together. */
   forecast: 64 * 2 ** 10,
   event: 256 * 2 ** 10,
-  /** The warnings, the failures or the error of an operation in a page, and a text in them. */
   listedPart: 8 * 2 ** 10,
   listedText: 2 ** 10,
-  /** A page of operations, which has at least one operation. */
   page: 2 ** 20,
-  /** The blob of a verdict in an answer: far more than one has with the maximum number of findings. */
   verdict: 3 * 2 ** 20,
-  /** All feature names of prepared blobs; the answer contains each of them. */
   features: 3 * 2 ** 20,
+  /** The tickers of a preview. */
+  previewed: 2 * 2 ** 20,
   /** The text for an agent that accompanies the structured answer of a tool. */
   toolText: 128 * 2 ** 10,
   statusBlob: 2 ** 20,
@@ -35,14 +31,12 @@ export const MAX_LISTED = 200;
 
 export type CodeCounts = Readonly<Record<string, number>>;
 
-/** @returns counts by code, in the order in which the codes first appear. */
 export function countCodes(entries: Iterable<{ readonly code: string }>): CodeCounts {
   const counts: Record<string, number> = {};
   for (const { code } of entries) counts[code] = (counts[code] ?? 0) + 1;
   return counts;
 }
 
-/** The warnings, or failures, that an answer lists: the first of them, with counts of all by code. */
 export class CappedList<T extends { readonly code: string }> {
   /** At most MAX_LISTED entries and SIZES.list bytes; long texts are cut. */
   readonly entries: T[] = [];

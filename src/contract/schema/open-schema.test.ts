@@ -11,7 +11,7 @@ import { outputBlobSchema } from "../output/output-blob.ts";
 import { resultRecordSchema } from "../output/result-record.ts";
 import { problemSchema } from "../problems/problem.ts";
 import { warningSchema } from "../problems/warnings.ts";
-import { openSchema } from "./open-schema.ts";
+import * as s from "./open-schema.ts";
 
 const ANSWERS = {
   "output blob": outputBlobSchema,
@@ -27,7 +27,7 @@ const ajv = new Ajv2020({ strict: false, validateFormats: false });
 
 /** What a reader may validate with: the zod schema, and the JSON Schema generated from it. */
 function readersOf(written: z.ZodType): ((value: unknown) => boolean)[] {
-  const open = openSchema(written);
+  const open = s.openSchema(written);
   const check = ajv.compile(z.toJSONSchema(open, { io: "input" }));
   return [(value) => open.safeParse(value).success, (value) => check(value)];
 }
@@ -46,7 +46,7 @@ describe("the open form of a schema", () => {
           object.added_later = { any: ["thing"] };
           assert.ok(!written.safeParse(sample).success, `${name}: ${JSON.stringify(object)}`);
           for (const takes of readers) assert.ok(takes(sample), `${name}: ${JSON.stringify(object)}`);
-          assert.deepEqual(openSchema(written).parse(sample), sample, "it is kept");
+          assert.deepEqual(s.openSchema(written).parse(sample), sample, "it is kept");
           delete object.added_later;
         }
       }
@@ -102,15 +102,6 @@ describe("the open form of a schema", () => {
         assert.ok(takes(around(RECORD)));
         assert.ok(!takes(around(more)));
       }
-    }
-  });
-
-  test("refuses a member that is missing or of another type", () => {
-    const [blob] = samplesOf(outputBlobSchema) as Record<string, unknown>[];
-    const { mu: _, ...without } = blob!;
-    for (const takes of readersOf(outputBlobSchema)) {
-      assert.ok(!takes(without));
-      assert.ok(!takes({ ...blob, mu: { ALFA: "0.1" } }));
     }
   });
 });

@@ -1,51 +1,72 @@
 import { z } from "zod";
 
-export const text = z.string();
-export const optionalText = text.optional();
-export const textOrNull = text.nullable();
-export const count = z.int().nonnegative();
-export const positive = z.int().positive();
-export const optionalNumber = z.number().optional();
-export const maybe = z.number().nullable();
-export const maybeAbsent = maybe.optional();
-export const date = z.string().regex(/^\d{4}-\d{2}-\d{2}$/);
+/** The schema, described if there is something to say. */
+function about<S extends z.ZodType>(schema: S, text: string | undefined): S {
+  return text === undefined ? schema : schema.describe(text);
+}
+
+export const text = (description?: string) => about(z.string(), description);
+export const flag = (description?: string) => about(z.boolean(), description);
+export const number = (description?: string) => about(z.number(), description);
+export const count = (description?: string) => about(z.int().nonnegative(), description);
+export const positive = (description?: string) => about(z.int().positive(), description);
+export const date = (description?: string) => about(z.string().regex(/^\d{4}-\d{2}-\d{2}$/), description);
+export const operationId = (description?: string) =>
+  about(z.string().regex(/^[A-Za-z0-9_-]{1,64}$/), description);
 /** SHA-256 in hexadecimal digits. */
-export const digest = z.string().regex(/^[0-9a-f]{64}$/);
+export const digest = (description?: string) => about(z.string().regex(/^[0-9a-f]{64}$/), description);
 
-export const list = z.array;
+export const optionalText = (description?: string) => optional(z.string(), description);
+export const textOrNull = (description?: string) => nullable(z.string(), description);
+export const optionalNumber = (description?: string) => optional(z.number(), description);
+export const maybe = (description?: string) => nullable(z.number(), description);
+export const maybeAbsent = (description?: string) => optional(maybe(), description);
 
-export function optionalList<S extends z.ZodType>(entry: S) {
-  return z.array(entry).optional();
+export function list<S extends z.ZodType>(entry: S, description?: string): z.ZodArray<S> {
+  return about(z.array(entry), description);
+}
+
+export function optional<S extends z.ZodType>(schema: S, description?: string): z.ZodOptional<S> {
+  return about(schema.optional(), description);
+}
+
+export function nullable<S extends z.ZodType>(schema: S, description?: string): z.ZodNullable<S> {
+  return about(schema.nullable(), description);
+}
+
+export function optionalList<S extends z.ZodType>(entry: S, description?: string) {
+  return optional(z.array(entry), description);
 }
 
 export function integer(least: number, most: number) {
   return z.int().min(least).max(most);
 }
 
+export function byDefault<S extends z.ZodType>(
+  schema: S,
+  value: z.core.util.NoUndefined<z.output<S>>,
+  about: string,
+): z.ZodDefault<S> {
+  return schema.default(value).describe(about);
+}
+
+type Named<S extends z.core.$ZodLooseShape> = z.ZodObject<z.core.util.Writeable<S>, z.core.$strict>;
+
 /** A strict object with its name in the published schemas. */
-export function named<S extends z.core.$ZodLooseShape>(
-  id: string,
-  shape: S,
-  about?: { readonly title: string; readonly description?: string },
-): z.ZodObject<z.core.util.Writeable<S>, z.core.$strict>;
-export function named<S extends z.core.$ZodLooseShape>(
-  id: string,
-  description: string,
-  shape: S,
-): z.ZodObject<z.core.util.Writeable<S>, z.core.$strict>;
-export function named(id: string, first: string | z.core.$ZodLooseShape, last?: object) {
-  const isDescribed = typeof first === "string";
-  return isDescribed
-    ? z.strictObject(last as z.core.$ZodLooseShape).meta({ id, description: first })
-    : z.strictObject(first).meta({ id, ...last });
+export function named<S extends z.core.$ZodLooseShape>(id: string, shape: S): Named<S>;
+export function named<S extends z.core.$ZodLooseShape>(id: string, description: string, shape: S): Named<S>;
+export function named(id: string, first: string | z.core.$ZodLooseShape, shape?: z.core.$ZodLooseShape) {
+  if (typeof first === "string") return z.strictObject(shape!).meta({ id, description: first });
+  return z.strictObject(first).meta({ id });
+}
+
+export function titled<S extends z.core.$ZodLooseShape>(id: string, title: string, shape: S): Named<S> {
+  return z.strictObject(shape).meta({ id, title });
 }
 
 const growing = z.registry<{ readonly grows: true }>();
 
-/**
- * Marks an enum, or a union with a discriminator, to which a later version may add names. This version writes one of the
- * names listed; a reader accepts others too.
- */
+/** Marks an enum, or a union with a discriminator, to which a later version may add names, which a reader accepts too. */
 export function mayGrow<S extends z.ZodType>(schema: S): S {
   growing.add(schema, { grows: true });
   return schema;
@@ -62,9 +83,8 @@ export function staysExact<S extends z.ZodType>(schema: S): S {
 const opened = new WeakMap<z.ZodType, z.ZodType>();
 
 /**
- * The schema that a reader validates with. It is the schema of what this version writes, but it accepts further members at every
- * level, and further names if `mayGrow` marks a list. A schema marked by `staysExact` is unchanged. The type describes what this
- * version writes. Members that a later version adds are kept, without a type.
+ * The schema that a reader validates with: that of what this version writes, with further members at every level, which are kept, and
+ * further names if `mayGrow` marks a list. A schema marked by `staysExact` is unchanged. The type describes what this version writes.
  */
 export function openSchema<S extends z.ZodType>(written: S): z.ZodType<z.output<S>, z.input<S>> {
   const known = opened.get(written);

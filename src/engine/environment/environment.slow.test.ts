@@ -1,11 +1,10 @@
 import assert from "node:assert/strict";
-import { chmodSync, existsSync, mkdirSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { describe, test } from "node:test";
 import { fileURLToPath } from "node:url";
 import { runCommand } from "../process-output.ts";
 import { CopiedPackage } from "./copied-package.testing.ts";
-import { IMAGE_PYTHON } from "./engine-status.ts";
 import { findEnvironment } from "./environment.ts";
 import { installEnvironment } from "./install-environment.ts";
 
@@ -62,30 +61,6 @@ describe("in an installed package", () => {
       const { stdout } = await copied.evaluate(INSTALL, "/nowhere", named);
       assert.deepEqual(JSON.parse(stdout), { python });
     }
-  });
-
-  test("the status ignores what an interpreter's wrapper prints, and reports an interpreter that answers nothing", async () => {
-    const wrapper = join(copied.folder, "python");
-    const status = async (commands: string) => {
-      writeFileSync(wrapper, `#!/bin/sh\n${commands}\n`);
-      chmodSync(wrapper, 0o755);
-      return JSON.parse((await copied.evaluate('m.engineStatus("ml")', "/nowhere", wrapper)).stdout);
-    };
-    const { python } = findEnvironment("ml");
-    const { ready, lines } = await status(`printf 'printed {"python"'\n'${python}' "$@"\necho and this`);
-    assert.equal(ready, true, lines.join("\n"));
-    assert.match(lines[1], /^python {2}3\.\d+\.\d+$/);
-    const silent = await status("echo printed");
-    assert.equal(silent.ready, false);
-    assert.match(
-      silent.lines[1],
-      /^missing: the interpreter printed no answer; install .* or unset MUCAST_PYTHON and run `mucast setup`$/,
-    );
-  });
-
-  test("the status in an image names the image that has what is missing", async () => {
-    const { stdout } = await copied.evaluate('m.engineStatus("dl")', "/nowhere", IMAGE_PYTHON);
-    assert.ok(JSON.parse(stdout).lines[1].includes("; the image `dl` of the Dockerfile has"), stdout);
   });
 
   test("the status of an interpreter without the libraries names what is missing", async () => {

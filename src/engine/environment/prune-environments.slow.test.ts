@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { randomBytes } from "node:crypto";
 import { once } from "node:events";
-import { existsSync, linkSync, mkdirSync, readdirSync, symlinkSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readdirSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, test } from "node:test";
 import { CopiedPackage } from "./copied-package.testing.ts";
@@ -74,21 +74,6 @@ describe("removing environments of other locks", { timeout: 600_000 }, () => {
     );
   });
 
-  test("counts only what no other link keeps", async () => {
-    const [first, second] = [environment(OLD.dl), environment(OLD.ml)];
-    for (let index = 0; index < 9; index++) {
-      const library = join(first, "lib", `${index}.so`);
-      writeFileSync(library, randomBytes(MEGABYTE));
-      linkSync(library, join(second, "lib", `${index}.so`));
-    }
-    linkSync(join(second, "lib", "library.so"), join(copied.folder, "cached"));
-    const rest = "; uv's cache or another environment has the rest (`uv cache prune`)";
-    assert.deepEqual(await prune(), [
-      `setup: removed ${OLD.dl}, which freed 1 MB${rest}`,
-      `setup: removed ${OLD.ml}, which freed 9 MB${rest}`,
-    ]);
-  });
-
   test("keeps an environment whose interpreter or libraries a process uses, and the one of MUCAST_PYTHON", async () => {
     const interpreter = join(environment(OLD.ml), "bin", "python");
     symlinkSync(findEnvironment("ml").python, interpreter);
@@ -106,26 +91,5 @@ describe("removing environments of other locks", { timeout: 600_000 }, () => {
       `setup: kept ${OLD.uv}, which MUCAST_PYTHON uses`,
     ]);
     for (const name of Object.values(OLD)) assert.ok(existsSync(join(copied.environments, name)));
-  });
-
-  test("keeps an environment that MUCAST_PYTHON or a process reaches through a linked folder", async () => {
-    for (const name of [OLD.ml, OLD.dl]) {
-      symlinkSync(findEnvironment("ml").python, join(environment(name), "bin", "python"));
-      symlinkSync(join(copied.environments, name), join(copied.folder, name));
-    }
-    const linked = (name: string) => join(copied.folder, name, "bin");
-    const wait = "import sys; print(flush=True); sys.stdin.read()";
-    const pid = await run(join(linked(OLD.dl), "python"), ["-I", "-S", "-c", wait]);
-    const kept = [
-      `setup: kept ${OLD.dl}, which process ${pid} uses`,
-      `setup: kept ${OLD.ml}, which MUCAST_PYTHON uses`,
-    ];
-    assert.deepEqual(await prune(join(linked(OLD.ml), "python")), kept);
-    assert.deepEqual(await prune("python", linked(OLD.ml)), kept, "a name in PATH");
-  });
-
-  test("says so if there is nothing to remove, and changes nothing", async () => {
-    assert.deepEqual(await prune(), [`setup: ${copied.environments} has no environments of other locks`]);
-    assert.deepEqual(readdirSync(copied.environments), []);
   });
 });

@@ -9,7 +9,6 @@ import {
   useFakeCluster,
 } from "../../../test/engine/fake-cluster.ts";
 import { GREETING } from "../../../test/engine/fake-gateway.ts";
-import { until } from "../../../test/engine/pool-fixture.ts";
 import { isRunning } from "../../contract/machine/process-stat.ts";
 
 const options = { timeout: 600_000 };
@@ -76,49 +75,6 @@ describe("a gateway that ends", options, () => {
       message,
       /^the gateway to ray:\/\/127\.0\.0\.1:10001 ended before it was connected \(exit code 1\)/,
     );
-  });
-
-  test("by a signal before its greeting is started again once, like one that ends later", async () => {
-    const start = () => cluster.fixture.start({ python: cluster.gateway.python, cluster: CLUSTER });
-    const running = start().run(cluster.task("A"));
-    (await cluster.gateway.started()).kill();
-    const second = await cluster.gateway.started();
-    second.greet();
-    second.say(resultOf(await second.started()));
-    await running;
-    const doomed = rejection(start().run(cluster.task("B")));
-    for (const _ of [1, 2]) (await cluster.gateway.started()).kill();
-    const { code, message } = await doomed;
-    assert.equal(code, "engine_crashed");
-    assert.match(message, /^the gateway to \S+ ended before it was connected \(signal SIGKILL\)/);
-  });
-
-  test("because it has written half a message is started again, and its task is retried", async () => {
-    const { pool, process: started, notices } = await cluster.connected();
-    const running = pool.run(cluster.task("A"));
-    const { id } = await started.started();
-    started.sayLine(`{"event": "result", "id": ${id}, "res`);
-    const second = await cluster.gateway.started();
-    second.greet();
-    second.say(resultOf(await second.started()));
-    await running;
-    assert.deepEqual(notices, []);
-  });
-
-  test("because it was stopped for two minutes is started again", async (t) => {
-    t.mock.timers.enable({ apis: ["setInterval"] });
-    const { pool, process: started } = await cluster.connected();
-    const running = pool.run(cluster.task("A"));
-    await started.started();
-    started.kill("SIGSTOP");
-    await until(() => {
-      t.mock.timers.tick(15_000);
-      return isRunning(started.pid) ? undefined : true;
-    });
-    const second = await cluster.gateway.started();
-    second.greet();
-    second.say(resultOf(await second.started()));
-    await running;
   });
 
   test("when the pool is closed leaves no task and no process", async () => {

@@ -1,5 +1,4 @@
 import assert from "node:assert/strict";
-import { resolve } from "node:path";
 import { describe, test } from "node:test";
 import {
   CLUSTER,
@@ -54,19 +53,6 @@ describe("a pool with a cluster", options, () => {
     assert.deepEqual(await pool.capacity, { slots: 2, cpus: 2, gpus: 1 });
   });
 
-  test("passes the files of a token and of certificates to its gateway as absolute paths", async (t) => {
-    const given = {
-      RAY_AUTH_TOKEN_PATH: "token",
-      RAY_TLS_CA_CERT: "./ca.crt",
-      RAY_TLS_SERVER_CERT: "/etc/node.crt",
-      RAY_TLS_SERVER_KEY: "",
-    };
-    setVariables(t, given);
-    const { process: started } = await cluster.connected();
-    const got = Object.keys(given).map((name) => started.env[name]);
-    assert.deepEqual(got, [resolve("token"), resolve("ca.crt"), "/etc/node.crt", ""]);
-  });
-
   test("sends one task ahead for each slot of the cluster, even when nodes come and go", async () => {
     const { pool, process: started, notices } = await cluster.connected({}, { slots: 1 });
     const running = ["A", "B", "C", "D", "E", "F"].map((name) => pool.run(cluster.task(name)));
@@ -94,16 +80,6 @@ describe("a pool with a cluster", options, () => {
       "the cluster runs 1 task at a time now: lost 10.0.0.1 (it did not answer)",
       "A was lost: the node 10.0.0.1 was lost",
     ]);
-  });
-
-  test("never has more tasks at a time than its caller wants", async () => {
-    const { pool, process: started } = await cluster.connected({ workers: 1 });
-    const running = ["A", "B"].map((name) => pool.run(cluster.task(name)));
-    const first = await started.started();
-    started.say({ event: "slots", slots: 9, added: ["10.0.0.2"], lost: [] }, resultOf(first));
-    started.say(resultOf(await started.expect("task")));
-    await Promise.all(running);
-    assert.equal((await pool.capacity).slots, 1);
   });
 
   test("waits while a cluster has no node", async () => {
@@ -144,46 +120,6 @@ describe("a pool with a cluster", options, () => {
     assert.equal(error.data.ticker, "DOOM");
     started.say(resultOf(await started.started()));
     await other;
-  });
-
-  test("fails a task that the cluster has tried twice itself", async () => {
-    const { pool, process: started, notices } = await cluster.connected({ workers: 1 });
-    const doomed = rejection(pool.run(cluster.task("DOOM")));
-    const { id, worker } = await started.started();
-    started.say({
-      event: "delayed",
-      id,
-      message: "its first attempt was lost, and it runs again on 10.0.0.2",
-    });
-    started.say({ event: "worker_exited", worker, node: "10.0.0.2", reason: "it died", attempts: 2 });
-    const { code, message, data } = await doomed;
-    assert.equal(code, "engine_crashed");
-    assert.equal(message, "DOOM: the cluster lost the task 2 times: it died (on the node 10.0.0.2)");
-    assert.deepEqual(data.deaths, ["it died (on the node 10.0.0.2)"]);
-    assert.equal(notices[0], "DOOM: its first attempt was lost, and it runs again on 10.0.0.2");
-  });
-
-  test("reports a task's own error as a host does, however long its message", async () => {
-    const { pool, process: started } = await cluster.connected();
-    const running = rejection(pool.run(cluster.task("A")));
-    const { id } = await started.started();
-    const message = "no ".repeat(5_000);
-    started.say({ event: "error", id, code: "fit_failed", message, data: { parameter: "alpha" } });
-    const error = await running;
-    assert.deepEqual([error.code, error.message], ["fit_failed", `A: ${message}`]);
-    assert.deepEqual(error.data, { parameter: "alpha", ticker: "A" });
-  });
-
-  test("accepts no result of an attempt that was given up", async () => {
-    const { pool, process: started } = await cluster.connected({ workers: 1 });
-    const seen: unknown[] = [];
-    const running = pool.run(cluster.task("A"), { onProgress: (progress) => seen.push(progress) });
-    const first = await started.started();
-    started.say(lost(first.worker), resultOf(first), { event: "progress", id: first.id, fit: 0, seconds: 1 });
-    const second = await started.started();
-    started.say(resultOf(second), resultOf(second));
-    assert.equal((await running).seconds.length, 2);
-    assert.deepEqual(seen, []);
   });
 
   test("reports which task waits for what", async () => {

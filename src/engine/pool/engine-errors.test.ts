@@ -1,9 +1,7 @@
 import assert from "node:assert/strict";
 import { constants } from "node:os";
 import { test } from "node:test";
-import { problemOf } from "../../contract/problems/problem.ts";
-import { IMAGE_PYTHON } from "../environment/engine-status.ts";
-import { endOf, gatewayStartError, importError, startError } from "./engine-errors.ts";
+import { endOf, gatewayStartError, startError } from "./engine-errors.ts";
 
 const ended = (signal: number | null, exit_code: number | null = null) =>
   endOf({ pid: 1, signal, exit_code, max_rss_bytes: 0 });
@@ -28,23 +26,5 @@ test("names no path in the error of an engine that was killed during its start, 
   for (const error of [startError(python, end), gatewayStartError(cluster, python, end)]) {
     assert.equal(error.code, "engine_crashed");
     assert.doesNotMatch(error.message, /secret/);
-  }
-});
-
-test("advises another image where an image lacks torch, and to install it elsewhere", () => {
-  const end = { reason: "exit code 1", signal: null, wasKilled: false, orderly: false } as const;
-  const missing = "ModuleNotFoundError: No module named 'torch'";
-  const broken = "libgomp.so.1: cannot open shared object file";
-  for (const errorOf of [
-    importError,
-    (python: string, stderrTail: string) => startError(python, { ...end, stderrTail }),
-  ]) {
-    const advice = (python: string, message: string) => problemOf(errorOf(python, message)).advice;
-    assert.match(
-      advice(IMAGE_PYTHON, missing),
-      /^This image has no PyTorch\. Run .* the image `dl` .*`dl-cpu`/,
-    );
-    assert.match(advice("/usr/bin/python3", missing), /mucast setup --dl/);
-    assert.match(advice(IMAGE_PYTHON, broken), /mucast setup/);
   }
 });

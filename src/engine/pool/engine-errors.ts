@@ -14,14 +14,6 @@ export function taskError(pending: PendingTask, { code, message, data }: TaskFau
   return errorOf(pending, Object.hasOwn(ERROR_TABLE, code) ? (code as ErrorCode) : "internal", message, data);
 }
 
-/** The engine answered a task with something that is not its result. @param fault the reason, with the member. */
-export function resultError(pending: PendingTask, fault: string): MucastError {
-  const { task } = pending.task;
-  return errorOf(pending, "internal", `the engine's answer is not a result of a ${task} task: ${fault}`, {
-    task,
-  });
-}
-
 /** The error of a task on which every attempt ended with the death of its worker. */
 export function crashError(pending: PendingTask, isOnCluster: boolean): MucastError {
   const { attempts, deaths } = pending;

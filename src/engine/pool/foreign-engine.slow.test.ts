@@ -35,19 +35,6 @@ async function given(host: GatewayProcess): Promise<Request> {
   return host.expect("task");
 }
 
-test("an answer that does not fit its task is an internal error, and the pool goes on", options, async () => {
-  const { pool, host } = await hosted();
-  const failing = rejection(pool.run(fake.task("A")));
-  const { id } = await given(host);
-  host.say({ event: "result", id, result: {} });
-  const { code, message } = await failing;
-  assert.equal(code, "internal");
-  assert.equal(message, "A: the engine's answer is not a result of a fit_predict task: a member is missing");
-  const next = pool.run(fake.task("B"));
-  host.say({ event: "weather" }, resultOf(await given(host)));
-  await next;
-});
-
 describe("a host that writes text that is no message", options, () => {
   const TEXTS = ['{"event": "result", "id": 2, "resu', 'lt": {}}', "", "null", '{"event": 7}', "printed"];
 

@@ -1,8 +1,6 @@
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
-import { writeFileSync } from "node:fs";
-import { join } from "node:path";
-import { afterEach, beforeEach, describe, type TestContext, test } from "node:test";
+import { afterEach, beforeEach, describe, test } from "node:test";
 import { fileURLToPath } from "node:url";
 import {
   bytesOf,
@@ -16,8 +14,6 @@ import {
   until,
 } from "../../../test/engine/pool-fixture.ts";
 import { IN_RELEASE_TIER, WHOLE_MATRIX } from "../../../test/whole-matrix.testing.ts";
-import { isRunning } from "../../contract/machine/process-stat.ts";
-import { findEnvironment } from "../environment/environment.ts";
 
 let fixture: PoolFixture;
 beforeEach(() => {
@@ -85,84 +81,6 @@ describe("a host that is killed", LINUX_ONLY, () => {
     process.kill(second, "SIGKILL");
     for (const error of await Promise.all(failing)) assert.equal(error.code, "engine_crashed");
     assert.equal((await rejection(pool.run(fixture.task(QUICK)))).code, "engine_crashed");
-  });
-});
-
-describe("a host that is killed before it has imported its libraries", LINUX_ONLY, () => {
-  /** An interpreter whose first `deaths` processes a signal kills. */
-  function dying(deaths: number): string {
-    const [python, starts] = [join(fixture.folder, "python"), join(fixture.folder, "starts")];
-    const dies = `echo >> '${starts}'\nif [ $(wc -l < '${starts}') -le ${deaths} ]; then kill -KILL $$; fi`;
-    const script = `#!/bin/sh\n${dies}\nexec '${findEnvironment().python}' "$@"\n`;
-    writeFileSync(python, script, { mode: 0o755 });
-    return python;
-  }
-
-  test("once is started again", async () => {
-    await fixture.start({ python: dying(1) }).run(fixture.task(QUICK));
-  });
-
-  test("twice fails every task as engine_crashed, with the signal and no advice to install", async () => {
-    const pool = fixture.start({ python: dying(2) });
-    const failing = [QUICK, QUICK].map((task) => rejection(pool.run(fixture.task(task))));
-    for (const error of await Promise.all(failing)) {
-      assert.equal(error.code, "engine_crashed");
-      const message =
-        "the engine was ended by SIGKILL while it started, as happens where the machine's memory runs out";
-      assert.equal(error.message, message);
-    }
-  });
-});
-
-describe("a process that is stopped for two minutes", LINUX_ONLY, () => {
-  const pass = (t: TestContext) => t.mock.timers.tick(15_000);
-
-  test("is killed if it is the host, and its tasks are retried with another host", async (t) => {
-    t.mock.timers.enable({ apis: ["setInterval"] });
-    const pool = fixture.start({ workers: 1 });
-    const stop = new AbortController();
-    const endless = assert.rejects(pool.run(fixture.task(ENDLESS), { signal: stop.signal }), /enough/);
-    const quick = pool.run(fixture.task(QUICK));
-    await fixture.worker();
-    const [stopped] = engineProcesses(fixture.folder).hosts;
-    process.kill(stopped!, "SIGSTOP");
-    await until(() => {
-      pass(t);
-      return !isRunning(stopped!) || undefined;
-    });
-    await until(() => {
-      const { hosts, workers } = engineProcesses(fixture.folder);
-      return (hosts.length === 1 && workers.length === 1) || undefined;
-    });
-    stop.abort(new Error("enough"));
-    await endless;
-    await quick;
-  });
-
-  test("is killed if it is a worker, and its task is retried; the second time fails it with a clear message", async (t) => {
-    t.mock.timers.enable({ apis: ["setInterval"] });
-    const lines: string[] = [];
-    const pool = fixture.start({ workers: 1, log: (line) => lines.push(line) });
-    const [host] = await Promise.all([until(() => engineProcesses(fixture.folder).hosts[0]), pool.greeting]);
-    const doomed = rejection(pool.run(fixture.task(ENDLESS, { label: "DOOM" })));
-    const first = await fixture.worker();
-    process.kill(first, "SIGSTOP");
-    const second = await until(() => {
-      pass(t);
-      return engineProcesses(fixture.folder).workers.find((pid) => pid !== first);
-    });
-    process.kill(second, "SIGSTOP");
-    await until(() => {
-      pass(t);
-      return !isRunning(second) || undefined;
-    });
-    const { code, message } = await doomed;
-    assert.equal(code, "engine_crashed");
-    const why = String.raw`it was stopped \(SIGSTOP\) for 120 s`;
-    assert.match(message, new RegExp(`^DOOM: the worker died 2 times: ${why}; ${why}$`));
-    assert.match(lines.join("\n"), new RegExp(`a worker died at its task: ${why}`));
-    await pool.run(fixture.task(QUICK));
-    assert.deepEqual(engineProcesses(fixture.folder).hosts, [host]);
   });
 });
 

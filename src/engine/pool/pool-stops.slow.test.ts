@@ -1,5 +1,4 @@
 import assert from "node:assert/strict";
-import { getEventListeners } from "node:events";
 import { afterEach, beforeEach, describe, test } from "node:test";
 import {
   ENDLESS,
@@ -60,16 +59,6 @@ describe("an aborted task", LINUX_ONLY, () => {
     await pool.close();
     assert.equal((await busy).code, "canceled");
   });
-
-  test("among a hundred with one signal adds no listener", async () => {
-    const stop = new AbortController();
-    const pool = fixture.start({ workers: 1 });
-    const tasks = Array.from({ length: 100 }, () => pool.run(fixture.task(ENDLESS), { signal: stop.signal }));
-    assert.equal(getEventListeners(stop.signal, "abort").length, 1);
-    stop.abort(new Error("all of them"));
-    const ends = await Promise.allSettled(tasks);
-    assert.ok(ends.every(({ status }) => status === "rejected"));
-  });
 });
 
 describe("closing", LINUX_ONLY, () => {
@@ -81,25 +70,5 @@ describe("closing", LINUX_ONLY, () => {
     assert.deepEqual(engineProcesses(fixture.folder), { hosts: [], workers: [] });
     for (const error of await Promise.all(tasks)) assert.equal(error.code, "canceled");
     assert.equal((await rejection(pool.run(fixture.task(QUICK)))).code, "canceled");
-  });
-
-  test("while the libraries are imported does not wait for them", async () => {
-    const pool = fixture.start({ libraries: ["sklearn", "lightgbm"] });
-    const waiting = rejection(pool.run(fixture.task(QUICK)));
-    await until(() => engineProcesses(fixture.folder).hosts[0]);
-    await pool.close();
-    assert.equal((await waiting).code, "canceled");
-    assert.equal((await rejection(pool.greeting)).code, "canceled");
-    assert.deepEqual(engineProcesses(fixture.folder), { hosts: [], workers: [] });
-  });
-
-  test("after the host was killed waits for its workers", async () => {
-    const pool = fixture.start({ workers: 2 });
-    const tasks = [ENDLESS, ENDLESS].map((estimator) => rejection(pool.run(fixture.task(estimator))));
-    await until(() => (engineProcesses(fixture.folder).workers.length === 2 ? true : undefined));
-    process.kill(engineProcesses(fixture.folder).hosts[0]!, "SIGKILL");
-    await pool.close();
-    assert.deepEqual(engineProcesses(fixture.folder), { hosts: [], workers: [] });
-    await Promise.all(tasks);
   });
 });

@@ -2,15 +2,13 @@ import { availableParallelism } from "node:os";
 import { setTimeout as pause } from "node:timers/promises";
 import { MucastError } from "../../contract/errors/errors.ts";
 import { isRunning } from "../../contract/machine/process-stat.ts";
-import { StoppedWatch } from "../../contract/machine/stopped-watch.ts";
 import { memoryOf } from "../process-memory.ts";
 import { ClusterBackend } from "./cluster-backend.ts";
 import type { Capacity } from "./cluster-capacity.ts";
-import { crashError, endOf, importError, resultError, taskError } from "./engine-errors.ts";
+import { crashError, endOf, importError, taskError } from "./engine-errors.ts";
 import { EngineHost } from "./engine-host.ts";
 import type { HostEnd, HostOptions, WarmHost } from "./host-process.ts";
 import type { EngineMessage, EngineTask, Greeting, ProgressOf, ResultOf } from "./protocol.ts";
-import { resultFault } from "./task-results.ts";
 import { type PendingTask, type Worker, Workers, watchMemory } from "./workers.ts";
 
 export interface PoolOptions extends HostOptions {
@@ -72,7 +70,6 @@ export class EnginePool {
   readonly #workers: Workers;
   readonly #host: EngineHost;
   readonly #memoryWatch: NodeJS.Timeout;
-  readonly #stoppedWatch: StoppedWatch;
   #greetedBy: Greeting | undefined;
   /** Set once the pool accepts no more tasks. */
   #failure: MucastError | undefined;
@@ -100,7 +97,6 @@ export class EnginePool {
       workers: this.#workers,
       fail: (error) => this.#failAll(error),
     });
-    this.#stoppedWatch = new StoppedWatch(() => this.#processes());
   }
 
   /** Returns at once; tasks may be submitted while the host imports. */
@@ -179,16 +175,6 @@ export class EnginePool {
     return [process.pid, this.#host.pid ?? []].flat();
   }
 
-  /** The slots of a cluster have no process here. */
-  *#processes() {
-    yield { pid: this.#host.pid, onStopped: (why: string) => this.#host.kill(why) };
-    for (const worker of this.#workers) {
-      const onStopped = (reason: string) =>
-        this.#workers.kill(worker, { details: reason, mayEndBetter: true });
-      if (!worker.killed) yield { pid: worker.pid, onStopped };
-    }
-  }
-
   /** Kills the workers, fails the tasks, and returns when every process of the pool has ended, except a warm host that it releases. */
   close(): Promise<void> {
     this.#closing ??= this.#close();
@@ -208,7 +194,6 @@ export class EnginePool {
     // The kernel kills the workers that a killed host leaves; they are no children of this process.
     for (let looks = 0; looks < 500 && pids.some(isRunning); looks++) await pause(POLL_MILLISECONDS);
     clearInterval(this.#memoryWatch);
-    this.#stoppedWatch.stop();
   }
 
   /** Assigns waiting tasks to free workers, as long as there are both. */
@@ -262,9 +247,7 @@ export class EnginePool {
         this.#workers.at(message.id)?.busy?.task.onProgress?.(message);
         return;
       case "result": {
-        const task = this.#workers.finish(message.id);
-        const fault = task && resultFault(task.task, message.result);
-        task?.settle(fault === undefined ? { result: message.result } : { error: resultError(task, fault) });
+        this.#workers.finish(message.id)?.settle({ result: message.result });
         break;
       }
       case "error": {

@@ -55,13 +55,8 @@ export interface FitPredictTask {
   /** Fits use views of x if the library makes its own copy; for a matrix that many fits share. */
   readonly views?: true;
   /**
-   * Ascending, the last of them the estimator's own: each fit also predicts with its first trees. Predictions and diagnoses are those of
-   * all fits for the first count, then those for the next.
-   */
-  readonly tree_counts?: readonly number[];
-  /**
    * Each fit with `pool` also predicts its rows once per group, with the columns of the group from random rows of the pool. These predictions
-   * follow all others, fit by fit, then group by group. Not with `tree_counts`.
+   * follow all others, fit by fit, then group by group.
    */
   readonly permutation?: Permutation;
   /** x has NaN if a row lacks a column: each fit uses the mean of the column over its training rows, or 0 if these lack it, too. */
@@ -112,13 +107,13 @@ export interface ConstantDescription {
 }
 
 export interface FitPredictResult {
-  /** Shape (sum of the predicted rows, times the number of `tree_counts`; then those of `permutation`). Up to 1,024 of them are in the message. */
+  /** Shape (sum of the predicted rows; then those of `permutation`). Up to 1,024 of them are in the message. */
   readonly predictions: ArrayRef | InlineArray;
   /** For each fit, with its prediction. */
   readonly seconds: readonly number[];
   /** The number of fits that the library stopped before they converged. */
   readonly unconverged_fits: number;
-  /** For each fit marked `diagnose`, in order; with `tree_counts` again for each count. */
+  /** For each fit marked `diagnose`, in order. */
   readonly diagnoses: readonly Diagnosis[];
 }
 

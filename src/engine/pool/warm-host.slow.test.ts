@@ -39,25 +39,11 @@ describe("a host that is started before its job", linux, () => {
     }
   });
 
-  test("serves one pool at a time; another starts its own", async () => {
-    const pools = [fixture.start({ warmHost }), fixture.start({ warmHost })];
-    await Promise.all(pools.map((pool) => pool.run(fixture.task(QUICK))));
-    assert.equal(engineProcesses(fixture.folder).hosts.length, 2);
-  });
-
   test("costs nothing if it was killed while it waited", async () => {
     const killed = await host();
     process.kill(killed, "SIGKILL");
     await until(() => engineProcesses(fixture.folder).hosts.length === 0 || undefined);
     await fixture.start({ warmHost }).run(fixture.task(QUICK));
-  });
-
-  test("costs nothing if it is killed while it imports for its pool", async () => {
-    const killed = await host();
-    const pool = fixture.start({ warmHost });
-    process.kill(killed, "SIGKILL");
-    await pool.run(fixture.task(QUICK));
-    assert.notEqual(engineProcesses(fixture.folder).hosts[0], killed);
   });
 
   test("ends when it is closed without a pool, and together with its pool", async () => {

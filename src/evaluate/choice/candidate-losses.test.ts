@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { countKnown, lossSeries, meanIc, type TestedTicker } from "./candidate-losses.ts";
+import { average, slowCorrelation } from "../statistics.testing.ts";
+import { lossSeries, meanIc, type TestedTicker } from "./candidate-losses.ts";
 import { testedTickers } from "./choice.testing.ts";
-import { choosePrequentially } from "./prequential.ts";
 
 /** The mean excess of a candidate on a label date, row by row. */
 function plainExcess(tickers: readonly TestedTicker[], c: number, reference: number, day: number): number {
@@ -38,31 +38,11 @@ test("the excess of a candidate is the mean over the tickers of a label date, ro
   }
 });
 
-test("a ticker without a unit has no losses", () => {
-  const [first, second] = testedTickers(2, 20, [0, 1]);
-  const alone = lossSeries([first!], 2, "squared_error");
-  assert.deepEqual(lossSeries([first!, { ...second!, unit: 0 }], 2, "squared_error"), alone);
-  assert.equal(lossSeries([], 2, "squared_error").days.length, 0);
-});
-
-test("labels known at a day are counted", () => {
-  const days = Int32Array.of(3, 5, 5, 9);
-  assert.deepEqual(
-    [2, 3, 4, 5, 8, 9, 10].map((day) => countKnown(days, day)),
-    [0, 1, 1, 3, 3, 4, 4],
-  );
-});
-
-const mean = (values: readonly number[]) => values.reduce((sum, value) => sum + value, 0) / values.length;
-
-/** Pearson by its definition; 0 for constant forecasts. */
+/** 0 for constant forecasts. */
 function plainIc(pairs: readonly (readonly [y: number, p: number])[]): number {
   if (pairs.length < 5) return Number.NaN;
-  const [my, mp] = [mean(pairs.map(([y]) => y)), mean(pairs.map(([, p]) => p))];
-  const sum = (of: (y: number, p: number) => number) =>
-    pairs.reduce((total, [y, p]) => total + of(y - my, p - mp), 0);
-  const spread = Math.sqrt(sum((y) => y * y) * sum((_, p) => p * p));
-  return spread < 1e-15 ? 0 : sum((y, p) => y * p) / spread;
+  const [y, p] = [pairs.map(([own]) => own), pairs.map(([, own]) => own)];
+  return slowCorrelation(y, p) || 0;
 }
 
 /** Realised returns and two forecasts of the tickers with this label date that have both, row by row. */
@@ -108,24 +88,7 @@ test("the mean IC of a candidate counts dates with five of its forecasts", () =>
   const tickers = market();
   const { days } = lossSeries(tickers, 3, "ic", 0);
   const all = Array.from(days, (day) => plainIc(rowsOn(tickers, 1, 1, day).map(([y, p]) => [y, p])));
-  close(meanIc(tickers, 1)!, mean(all.filter((ic) => !Number.isNaN(ic))), "candidate 1");
+  close(meanIc(tickers, 1)!, average(all.filter((ic) => !Number.isNaN(ic))), "candidate 1");
   assert.equal(meanIc(tickers, 2), 0);
   assert.equal(meanIc(tickers.slice(0, 4), 1), null);
-});
-
-test("the measure ic keeps a candidate that orders tickers but is far too large, and squared error drops it", () => {
-  const tickers = testedTickers(8, 200, [0, 0.3]).map((ticker) => ({
-    ...ticker,
-    predicted: [ticker.predicted[0]!, ticker.predicted[1]!.map((p) => 20 * p)],
-  }));
-  const choose = (measure: "ic" | "squared_error") =>
-    choosePrequentially(tickers, 2, { rule: "best", measure }).members;
-  assert.deepEqual([choose("ic"), choose("squared_error")], [[1], [0]]);
-});
-
-test("without five tickers there is no IC, and candidate 0 is used", () => {
-  const tickers = testedTickers(4, 200, [0, 0.9]);
-  const { members, series } = choosePrequentially(tickers, 2, { rule: "mean", measure: "ic" });
-  assert.deepEqual(members, [0]);
-  assert.ok(series.excess.every((own) => own.every(Number.isNaN)));
 });

@@ -1,5 +1,6 @@
 import type { ChoiceMeasure } from "../../contract/config/choice/choice-config.ts";
 import type { Day } from "../../contract/market/dates.ts";
+import { sliceRows, valuesAt } from "../forecast-rows.ts";
 import { type DateRange, dateLayout, datesWith, valuesByDate } from "../rows-by-date.ts";
 import { correlation, finiteOrNull, isConstant, mean } from "../statistics.ts";
 
@@ -24,6 +25,12 @@ export interface TestedFold {
   readonly from: number;
   readonly to: number;
   readonly first: Day;
+}
+
+/** The rows [from, to) of a ticker. */
+export function sliceTested(ticker: TestedTicker, from: number, to?: number): TestedTicker {
+  const predicted = ticker.predicted.map((own) => own.subarray(from, to));
+  return { ...sliceRows(ticker, from, to), predicted };
 }
 
 /** Losses by label date, so that those known at a date are a prefix. */
@@ -52,59 +59,50 @@ export function lossSeries(
 ): LossSeries {
   const rated = tickers.filter(({ unit, days }) => unit > 0 && days.length > 0);
   const compared = reference ?? mostRows(rated, candidates);
-  return SERIES[measure](rated, candidates, compared);
+  const rows = byLabelDate(rated);
+  const excessOf = measure === "ic" ? excessIc : excessSquares;
+  return {
+    days: Int32Array.from(rows.dates, ({ day }) => day),
+    reference: compared,
+    excess: Array.from({ length: candidates }, (_, c) => excessOf(rows, c, compared)),
+  };
 }
 
-const SERIES: Readonly<Record<ChoiceMeasure, typeof icSeries>> = {
-  squared_error: squaredErrorSeries,
-  ic: icSeries,
-};
+function mostRows(tickers: readonly TestedTicker[], candidates: number): number {
+  const rows = Array.from({ length: candidates }, (_, c) =>
+    tickers.reduce((sum, { predicted }) => sum + withoutNaN(predicted[c]!).length, 0),
+  );
+  return rows.indexOf(Math.max(...rows));
+}
 
 /** The rows of all tickers by label date. @param rated ascending by code point. */
 function byLabelDate(rated: readonly TestedTicker[]) {
   const layout = dateLayout(rated.map(({ labelDays }) => ({ days: labelDays })));
-  const dates = [...datesWith(layout)];
   const laid = (of: (ticker: TestedTicker) => Float64Array) => valuesByDate(layout, rated.map(of));
-  return { laid, dates, days: Int32Array.from(dates, ({ day }) => day) };
+  return { laid, dates: [...datesWith(layout)] };
 }
 
-function squaredErrorSeries(
-  rated: readonly TestedTicker[],
-  candidates: number,
-  reference: number,
-): LossSeries {
-  const { laid, dates, days } = byLabelDate(rated);
-  const excess: Float64Array[] = [];
-  for (let c = 0; c < candidates; c++) {
-    const values = laid(({ realised, predicted, unit }) => {
-      const base = predicted[reference]!;
-      return predicted[c]!.map((own, i) => squaredExcess(realised[i]!, own, base[i]!) / unit);
-    });
-    excess.push(
-      Float64Array.from(dates, ({ from, to }) =>
-        mean(values.subarray(from, to).filter((value) => !Number.isNaN(value))),
-      ),
-    );
-  }
-  return { days, reference, excess };
+type RowsByLabelDate = ReturnType<typeof byLabelDate>;
+
+function excessSquares({ laid, dates }: RowsByLabelDate, candidate: number, reference: number): Float64Array {
+  const values = laid(({ realised, predicted, unit }) =>
+    predicted[candidate]!.map((own, i) => squaredExcess(realised[i]!, own, predicted[reference]![i]!) / unit),
+  );
+  return Float64Array.from(dates, ({ from, to }) => mean(withoutNaN(values.subarray(from, to))));
 }
 
-/** Fewer tickers on a date have no IC, as in the verdict. */
-export const MIN_IC_TICKERS = 5;
+/** (y - p)² - (y - r)², without the cancellation of the squares. */
+export function squaredExcess(y: number, p: number, r: number): number {
+  return (r - p) * (2 * y - p - r);
+}
 
-/** ICs as losses, on the tickers that both forecast. NaN on dates with fewer than MIN_IC_TICKERS of these, or whose labels are all the same. */
-function icSeries(rated: readonly TestedTicker[], candidates: number, reference: number): LossSeries {
-  const { laid, dates, days } = byLabelDate(rated);
+function excessIc({ laid, dates }: RowsByLabelDate, candidate: number, reference: number): Float64Array {
   const labels = laid(({ realised }) => realised);
-  const base = laid(({ predicted }) => predicted[reference]!);
-  const excess: Float64Array[] = [];
-  for (let c = 0; c < candidates; c++) {
-    const own = c === reference ? base : laid(({ predicted }) => predicted[c]!);
-    excess.push(
-      Float64Array.from(dates, (date) => icOf(date, labels, base, own) - icOf(date, labels, own, base)),
-    );
-  }
-  return { days, reference, excess };
+  const [own, base] = [candidate, reference].map((c) => laid(({ predicted }) => predicted[c]!)) as [
+    Float64Array,
+    Float64Array,
+  ];
+  return Float64Array.from(dates, (date) => icOf(date, labels, base, own) - icOf(date, labels, own, base));
 }
 
 /** The mean IC over label dates of the forecasts of one candidate; null without a date that has an IC. */
@@ -112,11 +110,16 @@ export function meanIc(tickers: readonly TestedTicker[], candidate: number): num
   const { laid, dates } = byLabelDate(tickers);
   const labels = laid(({ realised }) => realised);
   const own = laid(({ predicted }) => predicted[candidate]!);
-  const ics = Float64Array.from(dates, (date) => icOf(date, labels, own, own));
-  return finiteOrNull(mean(ics.filter((ic) => !Number.isNaN(ic))));
+  return finiteOrNull(mean(withoutNaN(Float64Array.from(dates, (date) => icOf(date, labels, own, own)))));
 }
 
-/** The IC on the rows that also have another forecast. Forecasts that are all the same have no order, which is an IC of 0. */
+/** Fewer tickers on a date have no IC, as in the verdict. */
+export const MIN_IC_TICKERS = 5;
+
+/**
+ * The IC on the rows that also have another forecast. Forecasts that are all the same have no order, which is an IC of 0. NaN for fewer than
+ * MIN_IC_TICKERS rows, and if their labels are all the same.
+ */
 function icOf(
   { from, to }: DateRange,
   labels: Float64Array,
@@ -126,39 +129,16 @@ function icOf(
   const places: number[] = [];
   for (let i = from; i < to; i++)
     if (!Number.isNaN(forecasts[i]!) && !Number.isNaN(others[i]!)) places.push(i);
-  const y = Float64Array.from(places, (i) => labels[i]!);
+  const y = valuesAt(labels, places);
   if (y.length < MIN_IC_TICKERS || isConstant(y)) return Number.NaN;
-  return (
-    correlation(
-      y,
-      Float64Array.from(places, (i) => forecasts[i]!),
-    ) ?? 0
-  );
+  return correlation(y, valuesAt(forecasts, places)) ?? 0;
 }
 
-/** (y - p)² - (y - r)², without the cancellation of the squares. */
-export function squaredExcess(y: number, p: number, r: number): number {
-  return (r - p) * (2 * y - p - r);
+export function withoutNaN(values: Float64Array): Float64Array {
+  return values.filter((value) => !Number.isNaN(value));
 }
 
-function mostRows(tickers: readonly TestedTicker[], candidates: number): number {
-  const rows = Array.from({ length: candidates }, (_, c) =>
-    tickers.reduce((sum, { predicted }) => sum + finiteCount(predicted[c]!), 0),
-  );
-  return rows.indexOf(Math.max(...rows));
-}
-
-function finiteCount(values: Float64Array): number {
-  return values.reduce((count, value) => (Number.isNaN(value) ? count : count + 1), 0);
-}
-
-/** The number of dates at or before `day`. @param days ascending. */
+/** The number of dates at or before `day`. */
 export function countKnown(days: Int32Array, day: Day): number {
-  let [low, high] = [0, days.length];
-  while (low < high) {
-    const middle = (low + high) >> 1;
-    if (days[middle]! <= day) low = middle + 1;
-    else high = middle;
-  }
-  return low;
+  return days.filter((each) => each <= day).length;
 }

@@ -2,8 +2,8 @@ import type { ChoiceMeasure } from "../../contract/config/choice/choice-config.t
 import type { Day } from "../../contract/market/dates.ts";
 import { MIN_DATES } from "../../contract/output/test-quantile.ts";
 import { finiteOrNull } from "../statistics.ts";
-import { lossSeries, meanIc, squaredExcess, type TestedTicker } from "./candidate-losses.ts";
-import { difference } from "./members.ts";
+import { lossSeries, meanIc, sliceTested, squaredExcess, type TestedTicker } from "./candidate-losses.ts";
+import { difference } from "./prequential.ts";
 
 /** What forecasts are worth on the published out-of-fold rows, beside those of candidate 0. */
 export interface Gain {
@@ -38,37 +38,22 @@ export function choiceGains(
   measure: ChoiceMeasure,
 ): ChoiceGains {
   const published = tickers.map((ticker, i) =>
-    rowsFrom(from[i]!, { ...ticker, predicted: [...ticker.predicted, chosen[i]!] }),
+    sliceTested({ ...ticker, predicted: [...ticker.predicted, chosen[i]!] }, from[i]!),
   );
   // Candidate 0 is the reference, so that each date compares it with the others on the same tickers.
   const { excess, days } = lossSeries(published, candidates + 1, measure, 0);
-  const gains: Gain[] = [];
-  for (const [c, own] of excess.entries()) {
-    gains.push({
-      r2: r2Of(published, c),
-      ic: meanIc(published, c),
-      ...gainOf(own, excess[0]!),
-    });
-  }
+  const gains = excess.map((own, c): Gain => {
+    const { mean, error, dates } = difference(excess[0]!, own, own.length);
+    const isKnown = dates >= MIN_DATES;
+    return {
+      ...{ r2: r2Of(published, c), ic: meanIc(published, c), dates },
+      gain: isKnown ? mean : null,
+      t: isKnown && error > 0 ? mean / error : null,
+    };
+  });
   const byDay = Array.from(days, (day, d) => [day, excess[0]![d]! - excess[candidates]![d]!] as const);
   const gainByDay = new Map(byDay.filter(([, gain]) => !Number.isNaN(gain)));
   return { gains: gains.slice(0, candidates), honest: gains[candidates]!, gainByDay };
-}
-
-function rowsFrom(from: number, tested: TestedTicker): TestedTicker {
-  return {
-    ...tested,
-    days: tested.days.subarray(from),
-    labelDays: tested.labelDays.subarray(from),
-    realised: tested.realised.subarray(from),
-    predicted: tested.predicted.map((own) => own.subarray(from)),
-  };
-}
-
-function gainOf(own: Float64Array, first: Float64Array): Pick<Gain, "gain" | "t" | "dates"> {
-  const { mean, error, dates } = difference(first, own, own.length);
-  if (dates < MIN_DATES) return { gain: null, t: null, dates };
-  return { gain: mean, t: error > 0 ? mean / error : null, dates };
 }
 
 /** The figure of a forecast that a measure compares: its R² or its mean IC. */
@@ -86,9 +71,8 @@ export function optimismOf(best: Gain, honest: Gain, measure: ChoiceMeasure): nu
 function r2Of(tickers: readonly TestedTicker[], candidate: number): number | null {
   let [saved, squares] = [0, 0];
   for (const { realised, predicted, unit } of tickers) {
-    if (!(unit > 0)) continue;
     for (const [i, p] of predicted[candidate]!.entries()) {
-      if (Number.isNaN(p)) continue;
+      if (Number.isNaN(p) || !(unit > 0)) continue;
       saved -= squaredExcess(realised[i]!, p, 0) / unit;
       squares += realised[i]! ** 2 / unit;
     }

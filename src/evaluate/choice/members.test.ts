@@ -3,7 +3,7 @@ import { test } from "node:test";
 import { meanError } from "../mean-test.ts";
 import { mean } from "../statistics.ts";
 import { noise } from "./choice.testing.ts";
-import { chosenMembers, difference } from "./members.ts";
+import { chosenMembers, difference } from "./prequential.ts";
 
 const DATES = 60;
 
@@ -43,12 +43,4 @@ test("a candidate with fewer than 30 common dates is no member, and dates withou
     error: meanError(known),
     dates: 20,
   });
-});
-
-test("a candidate without a date in common with the best is neither the best nor a member", () => {
-  const early = series(-1, 6, 0.1).fill(Number.NaN, 30);
-  const late = series(-2, 7, 0.1).fill(Number.NaN, 0, 30);
-  const excess = [early, late];
-  assert.deepEqual(chosenMembers({ excess }, DATES, "mean"), { best: 0, members: [0] });
-  assert.ok(Number.isNaN(difference(early, late, DATES).mean));
 });

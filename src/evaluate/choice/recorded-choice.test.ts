@@ -3,8 +3,7 @@ import { test } from "node:test";
 import { formatDay } from "../../contract/market/dates.ts";
 import { CHOICE_METHOD } from "../../contract/output/choice.ts";
 import { testedTickers } from "./choice.testing.ts";
-import { choosePrequentially } from "./prequential.ts";
-import { choiceFaults, type RecordedChoice } from "./recorded-choice.ts";
+import { choiceFaults, choosePrequentially, type RecordedChoice } from "./prequential.ts";
 
 const TICKERS = testedTickers(3, 200, [0, 0.3, 0.29]);
 const FOLD_DATES = TICKERS.flatMap(({ folds }) => folds.map(({ first }) => formatDay(first)));
@@ -53,19 +52,4 @@ test("changed members, a changed best, changed losses and a removed change are f
     losses.excess[0]!.map((value) => value! - 1),
   );
   assert.deepEqual(faulty({ losses: { ...losses, excess } }).slice(0, 2), ["choice.members", "choice.best"]);
-});
-
-test("a choice of 0.2.0, whose errors were estimated in another way, is not checked", () => {
-  assert.deepEqual(choiceFaults({ ...recorded(), members: [0], method: undefined }), []);
-});
-
-test("a rule of a later version is not checked", () => {
-  assert.deepEqual(choiceFaults({ ...recorded(), rule: "stacked" as never, members: [2] }), []);
-});
-
-test("a choice among many more candidates than a job has takes little memory", () => {
-  const excess = Array.from({ length: 20_000 }, () => []);
-  const losses = { reference: 0, dates: [], excess };
-  const choice = { rule: "mean" as const, members: [0], best: 0, changes: [], losses };
-  assert.deepEqual(choiceFaults({ ...choice, method: CHOICE_METHOD }), []);
 });

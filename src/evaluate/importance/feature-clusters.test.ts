@@ -1,14 +1,15 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { seededRandom } from "../../../test/twins/random.ts";
-import { clusterFeatures, type FeatureCluster, type UnitedPair } from "./feature-clusters.ts";
-import { rankDistances } from "./rank-distances.ts";
+import { clusterFeatures, rankDistances } from "./feature-clusters.ts";
+
+type FeatureCluster = ReturnType<typeof clusterFeatures>[number];
 
 /** Merges the two nearest clusters again and again, with the mean distance over all pairs of their features. */
 function slowClusters(
   distances: Float64Array,
   k: number,
-  united: readonly UnitedPair[],
+  united: readonly (readonly [number, number])[],
   { maxDistance, maxClusters }: { readonly maxDistance: number; readonly maxClusters: number },
 ): FeatureCluster[] {
   const distanceOf = (one: FeatureCluster, other: FeatureCluster) => {
@@ -50,7 +51,7 @@ test("clusters equal those of a slow search over all pairs", () => {
     const features = random.shuffled([...distances.subarray(0, k).keys()]);
     const united = Array.from({ length: random.below(1 + Math.floor(k / 2)) }, (_, i) =>
       features.slice(2 * i, 2 * i + 2).sort((a, b) => a - b),
-    ) as unknown as UnitedPair[];
+    ) as unknown as [number, number][];
     const limits = { maxDistance: random.uniform(), maxClusters: 1 + random.below(k) };
     const slow = slowClusters(distances, k, united, limits);
     const found = clusterFeatures(distances.slice(), k, united, limits);
@@ -82,14 +83,6 @@ test("copies, mirrored and monotone features are one cluster, and independent on
       );
     }
   }
-});
-
-test("rows of different samples are compared only if they are ranked together", () => {
-  const random = seededRandom(6);
-  // Both features are high in one sample and low in the other, and independent within each.
-  const samples = [0, 100].map((level) => Float64Array.from({ length: 600 }, () => level + random.normal()));
-  assert.equal(clusterFeatures(rankDistances(samples, 2, false), 2).length, 2);
-  assert.equal(clusterFeatures(rankDistances(samples, 2, true), 2).length, 1);
 });
 
 test("a feature that a ticker lacks is compared over the rows of the others", () => {

@@ -1,24 +1,17 @@
 import { MIN_ORDER_TICKERS } from "../../contract/output/later-close.ts";
 import { type MeanMethod, MIN_DATES, meanMethod, meanQuantile } from "../../contract/output/test-quantile.ts";
-import { crossSection } from "../cross-section.ts";
 import type { ForecastRows } from "../forecast-rows.ts";
 import { dateT } from "../mean-test.ts";
-import {
-  type DateLayout,
-  dateSums,
-  datesWith,
-  type LabelsByDate,
-  labelsByDate,
-  valuesByDate,
-} from "../rows-by-date.ts";
-import { finiteOrNull, mean } from "../statistics.ts";
+import { averageRanks } from "../rank.ts";
+import { type DateLayout, dateLayout, dateSums, datesWith, valuesByDate } from "../rows-by-date.ts";
+import { correlation, finiteOrNull, isConstant, mean } from "../statistics.ts";
 import { type OrderForm, signedReturns } from "../verdict/order.ts";
 
 /** One-sided: chance alone exceeds the quantile once in twenty groups. */
 const PROBABILITY = 0.95;
 
 /** How much order forecasts lose without each group of features. */
-export interface PermutationImportance {
+interface PermutationImportance {
   readonly form: OrderForm;
   /** The number of dates. */
   readonly dates: number;
@@ -27,15 +20,11 @@ export interface PermutationImportance {
   /** The t that evidence needs; null if there are too few dates. */
   readonly quantile: number | null;
   readonly method: MeanMethod;
-  /** In the given order. */
-  readonly groups: readonly GroupLoss[];
-}
-
-export interface GroupLoss {
-  /** `figure` minus the same with the features of the group shuffled; null without dates. */
-  readonly loss: number | null;
-  /** The t of the loss over dates; null if it does not exist. */
-  readonly t: number | null;
+  /**
+   * In the given order: `figure` minus the same with the features of the group shuffled, null without dates; and its t over dates, null if
+   * that does not exist.
+   */
+  readonly groups: readonly { readonly loss: number | null; readonly t: number | null }[];
 }
 
 /**
@@ -51,53 +40,58 @@ export function permutationImportance(
   permuted: readonly (readonly Float64Array[])[],
   shuffled?: OrderForm,
 ): PermutationImportance {
-  const labels = labelsByDate(rows);
+  const layout = dateLayout(rows);
   // As `orderByDate` decides it.
-  const isAcross = [...datesWith(labels.layout, MIN_ORDER_TICKERS)].length >= MIN_DATES;
+  const isAcross = [...datesWith(layout, MIN_ORDER_TICKERS)].length >= MIN_DATES;
   const form = shuffled ?? (isAcross ? "cross_section" : "time_series");
-  const measure = form === "cross_section" ? acrossTickers(labels) : overTime(rows, labels.layout);
+  const measure = form === "cross_section" ? acrossTickers(rows, layout) : overTime(rows, layout);
   const whole = measure(rows.map(({ predicted }) => predicted));
-  const groups: GroupLoss[] = [];
-  for (const forecasts of permuted) {
-    const own = measure(forecasts);
-    const losses = whole.map((value, date) => value - own[date]!);
-    const t = dateT(losses, 1);
-    groups.push({ loss: finiteOrNull(mean(losses)), t: t === null ? null : finiteOrNull(t) });
-  }
   return {
     form,
     dates: whole.length,
     figure: finiteOrNull(mean(whole)),
     quantile: whole.length < MIN_DATES ? null : meanQuantile(whole.length, PROBABILITY),
     method: meanMethod(whole.length),
-    groups,
+    groups: permuted.map((forecasts) => {
+      const own = measure(forecasts);
+      const losses = whole.map((value, date) => value - own[date]!);
+      return { loss: finiteOrNull(mean(losses)), t: finiteOrNull(dateT(losses, 1)) };
+    }),
   };
 }
 
 /** The order of forecasts on each date that counts, ascending. */
 type Measure = (forecasts: readonly Float64Array[]) => Float64Array;
 
-function acrossTickers(all: LabelsByDate): Measure {
-  const labels = { ...all, dates: all.dates.filter(({ from, to }) => to - from >= MIN_ORDER_TICKERS) };
+function acrossTickers(rows: readonly ForecastRows[], layout: DateLayout): Measure {
+  const labels = valuesByDate(
+    layout,
+    rows.map(({ realised }) => realised),
+  );
+  const dates = [...datesWith(layout, MIN_ORDER_TICKERS)]
+    .map(({ from, to }) => ({ from, to, ranks: averageRanks(labels.subarray(from, to)) }))
+    .filter(({ ranks }) => !isConstant(ranks));
   return (forecasts) => {
-    const byDay = new Map(labels.dates.map(({ day }) => [day, 0]));
-    const laid = valuesByDate(labels.layout, forecasts);
-    crossSection(labels, laid, (day, { rankIc }) => byDay.set(day, rankIc));
-    return Float64Array.from(byDay.values());
+    const laid = valuesByDate(layout, forecasts);
+    return Float64Array.from(
+      dates,
+      ({ from, to, ranks }) => correlation(averageRanks(laid.subarray(from, to)), ranks) ?? 0,
+    );
   };
 }
 
 function overTime(rows: readonly ForecastRows[], layout: DateLayout): Measure {
-  // Which rows count does not depend on the forecasts.
-  const counts = dateSums(
-    layout,
-    rows.map((row) => signedReturns(row).map((value) => (Number.isNaN(value) ? 0 : 1))),
-  );
-  return (forecasts) => {
-    const parts = rows.map((row, i) =>
-      signedReturns(row, forecasts[i]!).map((value) => (Number.isNaN(value) ? 0 : value)),
+  const sumsOf = (of: (value: number) => number, forecasts?: readonly Float64Array[]) =>
+    dateSums(
+      layout,
+      rows.map((row, i) =>
+        signedReturns(row, forecasts?.[i]).map((value) => (Number.isNaN(value) ? 0 : of(value))),
+      ),
     );
-    const sums = dateSums(layout, parts);
-    return sums.map((sum, date) => sum / counts[date]!).filter((_, date) => counts[date]! > 0);
-  };
+  // Which rows count does not depend on the forecasts.
+  const counts = sumsOf(() => 1);
+  return (forecasts) =>
+    sumsOf((value) => value, forecasts)
+      .map((sum, date) => sum / counts[date]!)
+      .filter((_, date) => counts[date]! > 0);
 }

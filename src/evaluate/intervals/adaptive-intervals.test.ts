@@ -87,75 +87,6 @@ test("labels published after the close of a row move neither its ends nor earlie
   fc.assert(property, { seed: 2, numRuns: 300 });
 });
 
-test("returns 1,024 times as large have intervals exactly 1,024 times as wide", () => {
-  const property = fc.property(CASES, ({ seed, ...shape }) => {
-    const one = made(seed, shape);
-    const times = (values: Float64Array) => values.map((value) => 1024 * value);
-    const { residuals, rows } = one;
-    const large = {
-      ...one,
-      residuals: { realised: times(residuals.realised), predicted: times(residuals.predicted) },
-      rows: { ...rows, realised: times(rows.realised), predicted: times(rows.predicted) },
-    };
-    assert.deepEqual(intervals(large).lower, times(intervals(one).lower));
-    assert.deepEqual(intervals(large).upper, times(intervals(one).upper));
-  });
-  fc.assert(property, { seed: 3, numRuns: 200 });
-});
-
-test("without residuals no row has an interval", () => {
-  const { lower, upper, learned } = intervals(made(1, { m: 0 }));
-  assert.ok([...lower, ...upper].every(Number.isNaN));
-  assert.equal(learned, 0);
-});
-
-test("18 residuals support no interval at 0.05 until the next label is known; 19 do", () => {
-  const shape = { alpha: 0.05, n: 6 };
-  const late = made(7, { ...shape, m: 18 });
-  const rows = { ...late.rows, realised: late.rows.realised.map((y) => (Number.isNaN(y) ? 0.01 : y)) };
-  const labelDays = Int32Array.from(rows.days, (day) => day + 4);
-  const { lower } = intervals({ ...late, rows: { ...rows, labelDays } });
-  assert.deepEqual(Array.from(lower, Number.isNaN), [true, true, false, false, false, false]);
-  assert.ok(!Number.isNaN(intervals(made(7, { ...shape, m: 19 })).lower[0]!));
-});
-
-test("a constant price has an interval of width 0, and a wider one as soon as it jumps", () => {
-  const still = made(1, { m: 30, n: 5 });
-  const zero = new Float64Array(30);
-  const rows = {
-    ...still.rows,
-    realised: Float64Array.of(0, 0, 0.2, 0, NONE),
-    predicted: new Float64Array(5),
-    labelDays: still.rows.days.map((day) => day + 2),
-  };
-  const { lower, upper, misses, clipped } = intervals({
-    ...still,
-    residuals: { realised: zero, predicted: zero },
-    rows,
-  });
-  assert.deepEqual([...lower.subarray(0, 3), ...upper.subarray(0, 3)], [0, 0, 0, 0, 0, 0]);
-  assert.equal(misses, 1);
-  assert.ok(clipped > 0);
-  assert.ok(upper[3]! > 0 && lower[3]! < 0);
-});
-
-test("one-sided quantiles below zero put the end on the other side of the forecast", () => {
-  const m = 40;
-  const residuals = { realised: new Float64Array(m).fill(0.01), predicted: new Float64Array(m) };
-  const rows = made(1, { n: 3 }).rows;
-  const { lower } = adaptiveIntervals(residuals, rows, 0.1, "lower");
-  assert.ok(lower.every((end, i) => end > rows.predicted[i]!));
-});
-
-test("an end beyond the range of a float64 leaves the row without an interval", () => {
-  const huge = 1.7e308;
-  const residuals = { realised: new Float64Array(20).fill(huge), predicted: new Float64Array(20) };
-  const rows = { ...made(1, { n: 2 }).rows, predicted: Float64Array.of(-huge, 0) };
-  const { lower, upper, learned } = adaptiveIntervals(residuals, rows, 0.1, "both");
-  assert.ok(Number.isNaN(lower[0]!) && Number.isNaN(upper[0]!));
-  assert.equal(learned, 0);
-});
-
 test("residuals test their own intervals from the 21st on, each with the labels before it", () => {
   const residuals = dated(made(5, { m: 41 }).residuals, 0);
   const { lower } = prequentialIntervals(residuals, 0.1, "both")!;
@@ -165,17 +96,6 @@ test("residuals test their own intervals from the 21st on, each with the labels 
   assert.deepEqual(prequentialIntervals(later, 0.1, "both")!.lower, lower);
   const few = dated(made(5, { m: 39 }).residuals, 0);
   assert.equal(prequentialIntervals(few, 0.1, "both"), undefined);
-});
-
-test("with a delay, they wait for labels: the next label that is not known yet changes no earlier end", () => {
-  const residuals = dated(made(5, { m: 60 }).residuals, 2);
-  const { lower } = prequentialIntervals(residuals, 0.1, "both")!;
-  // The label of row 19 is known on day 22.
-  assert.deepEqual([Number.isNaN(lower[21]!), Number.isNaN(lower[22]!)], [true, false]);
-  const changed = { ...residuals, realised: residuals.realised.with(40, 99) };
-  const other = prequentialIntervals(changed, 0.1, "both")!.lower;
-  assert.deepEqual(other.subarray(0, 43), lower.subarray(0, 43));
-  assert.notEqual(other[43], lower[43]);
 });
 
 /** On successive days. */

@@ -4,12 +4,10 @@ import {
   conformalRank,
   conformityScore,
   type DatedResiduals,
-  type Ends,
-  endsAt,
   hasNoEnds,
-  type IntervalRows,
   noBounds,
   type Residuals,
+  setEnds,
 } from "./conformal.ts";
 
 /** Weights of the recursion. The output records them. */
@@ -51,7 +49,7 @@ interface AdaptiveIntervals extends Bounds {
  */
 export function adaptiveIntervals(
   residuals: Residuals,
-  rows: IntervalRows,
+  rows: DatedResiduals,
   alpha: number,
   bound: Bound,
 ): AdaptiveIntervals {
@@ -61,7 +59,8 @@ export function adaptiveIntervals(
     tracker.learn(residuals.realised[i]!, residuals.predicted[i]!, tracker.scale());
   }
   const bounds = m === 0 ? noBounds(rows.days.length) : tracker.follow(rows);
-  return { ...bounds, ...tracker.identity() };
+  const { learned, misses, feedback, clipped } = tracker;
+  return { ...bounds, learned, misses, feedback, clipped };
 }
 
 /** The number of rows that give the first scale if the residuals test their own intervals. */
@@ -87,81 +86,76 @@ export function prequentialIntervals(
 
 /** What is known about one ticker's residuals at the close of a date. */
 class IntervalTracker {
-  private fast: number;
-  private slow: number;
-  private readonly scores: RunningQuantile;
-  private readonly alpha: number;
-  private readonly bound: Bound;
-  private feedback = 0;
-  private clipped = 0;
-  private learned = 0;
-  private misses = 0;
+  feedback = 0;
+  clipped = 0;
+  learned = 0;
+  misses = 0;
+  #fast: number;
+  #slow: number;
+  readonly #scores: RunningQuantile;
+  readonly #alpha: number;
+  readonly #bound: Bound;
 
   /** @param scale the first value of both averages. */
   constructor(scale: number, alpha: number, bound: Bound) {
-    this.fast = scale;
-    this.slow = scale;
-    this.scores = new RunningQuantile(alpha);
-    this.alpha = alpha;
-    this.bound = bound;
+    this.#fast = scale;
+    this.#slow = scale;
+    this.#scores = new RunningQuantile(alpha);
+    this.#alpha = alpha;
+    this.#bound = bound;
   }
 
   /** The ends of rows by date, each from the labels known at its close; none before the labels of the first `warmUp` rows are known. */
-  follow(rows: Omit<IntervalRows, "volatility">, warmUp = 0): Bounds {
-    const { days, labelDays, realised, predicted } = rows;
+  follow({ days, labelDays, realised, predicted }: DatedResiduals, warmUp = 0): Bounds {
     const bounds = noBounds(days.length);
     const scales = new Float64Array(days.length);
     let waiting = 0;
-    for (let i = 0; i < days.length; i++) {
+    for (const [i, day] of days.entries()) {
       for (; waiting < i; waiting++) {
         const y = realised[waiting]!;
         if (Number.isNaN(y)) continue;
-        if (labelDays[waiting]! > days[i]!) break;
-        const [lower, upper] = [bounds.lower[waiting]!, bounds.upper[waiting]!];
-        const ends = hasNoEnds(bounds, waiting) ? undefined : { lower, upper };
-        this.learn(y, predicted[waiting]!, scales[waiting]!, ends);
+        if (labelDays[waiting]! > day) break;
+        this.learn(y, predicted[waiting]!, scales[waiting]!);
+        if (!hasNoEnds(bounds, waiting))
+          this.#correct(y < bounds.lower[waiting]! || y > bounds.upper[waiting]!);
       }
       scales[i] = this.scale();
-      const ends = waiting < warmUp ? undefined : this.issue(predicted[i]!);
-      if (ends !== undefined) [bounds.lower[i], bounds.upper[i]] = [ends.lower, ends.upper];
+      if (waiting >= warmUp) this.#issue(bounds, i, predicted[i]!);
     }
     return bounds;
   }
 
   scale(): number {
     const { slow_share } = ADAPTIVE_CONSTANTS;
-    return Math.max((1 - slow_share) * this.fast + slow_share * this.slow, MIN_SCALE);
+    return Math.max((1 - slow_share) * this.#fast + slow_share * this.#slow, MIN_SCALE);
   }
 
-  /** @returns undefined if the scores support no ends, or one would leave the range of a float64. */
-  issue(predicted: number): Ends | undefined {
-    const score = this.scores.quantile();
-    if (score === undefined) return undefined;
-    if (this.bound === "both" && score + this.feedback < 0) {
+  /** Sets the ends of a row, if the scores support any. */
+  #issue(bounds: Bounds, row: number, predicted: number): void {
+    const score = this.#scores.quantile();
+    if (score === undefined) return;
+    if (this.#bound === "both" && score + this.feedback < 0) {
       this.clipped += -score - this.feedback;
       this.feedback = -score;
     }
-    return endsAt(predicted, (score + this.feedback) * this.scale(), this.bound);
+    setEnds(bounds, row, predicted, (score + this.feedback) * this.scale(), this.#bound);
   }
 
-  /** Learns the label of a row. @param scale of the row's date. @param ends that were issued for it. */
-  learn(realised: number, predicted: number, scale: number, ends?: Ends): void {
-    const { fast_decay, slow_decay, feedback } = ADAPTIVE_CONSTANTS;
+  /** Learns the label of a row. @param scale of the row's date. */
+  learn(realised: number, predicted: number, scale: number): void {
+    const { fast_decay, slow_decay } = ADAPTIVE_CONSTANTS;
     const miss = realised - predicted;
-    const score = conformityScore(miss, this.bound) / scale;
-    this.scores.add(Number.isFinite(score) ? score : Number.POSITIVE_INFINITY);
-    this.fast = fast_decay * this.fast + (1 - fast_decay) * Math.abs(miss);
-    this.slow = slow_decay * this.slow + (1 - slow_decay) * Math.abs(miss);
-    if (ends === undefined) return;
-    const missed = realised < ends.lower || realised > ends.upper;
-    this.feedback += feedback * ((missed ? 1 : 0) - this.alpha);
-    this.learned++;
-    if (missed) this.misses++;
+    const score = conformityScore(miss, this.#bound) / scale;
+    this.#scores.add(Number.isFinite(score) ? score : Number.POSITIVE_INFINITY);
+    this.#fast = fast_decay * this.#fast + (1 - fast_decay) * Math.abs(miss);
+    this.#slow = slow_decay * this.#slow + (1 - slow_decay) * Math.abs(miss);
   }
 
-  identity(): Omit<AdaptiveIntervals, keyof Bounds> {
-    const { learned, misses, feedback, clipped } = this;
-    return { learned, misses, feedback, clipped };
+  /** Moves the feedback by the outcome of a row that had ends. */
+  #correct(isMiss: boolean): void {
+    this.feedback += ADAPTIVE_CONSTANTS.feedback * (Number(isMiss) - this.#alpha);
+    this.learned++;
+    if (isMiss) this.misses++;
   }
 }
 
@@ -174,28 +168,28 @@ function meanAbsolute({ realised, predicted }: Residuals, count: number): number
 
 /** The conformal quantile of a growing set of scores. */
 export class RunningQuantile {
-  private readonly alpha: number;
+  readonly #alpha: number;
   /** Ascending. */
-  private readonly scores: number[] = [];
+  readonly #scores: number[] = [];
 
   constructor(alpha: number) {
-    this.alpha = alpha;
+    this.#alpha = alpha;
   }
 
   /** @param score may be +Infinity. */
   add(score: number): void {
-    let [low, high] = [0, this.scores.length];
+    let [low, high] = [0, this.#scores.length];
     while (low < high) {
       const middle = (low + high) >> 1;
-      if (this.scores[middle]! <= score) low = middle + 1;
+      if (this.#scores[middle]! <= score) low = middle + 1;
       else high = middle;
     }
     // Moving numbers costs less than the pointers of a heap, up to tens of thousands of scores.
-    this.scores.splice(low, 0, score);
+    this.#scores.splice(low, 0, score);
   }
 
   /** @returns undefined if the scores are too few for a finite interval. */
   quantile(): number | undefined {
-    return this.scores[conformalRank(this.scores.length, this.alpha) - 1];
+    return this.#scores[conformalRank(this.#scores.length, this.#alpha) - 1];
   }
 }

@@ -2,13 +2,10 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
 import { seededRandom } from "../../../test/twins/random.ts";
-import { outOfFoldMeans } from "../baselines.ts";
 import {
   type Bound,
   conformalQuantile,
   conformalRank,
-  conformityScore,
-  intervalsAround,
   intervalUnsupported,
   smallestAlpha,
   splitIntervals,
@@ -37,35 +34,29 @@ test("the quantile is a score that enough others do not exceed", () => {
 });
 
 test("scores measure the bounded side, and bounds exist only on that side", () => {
-  const scores = (bound: Bound) => [0.5, -1.5].map((miss) => conformityScore(miss, bound));
-  assert.deepEqual(scores("both"), [0.5, 1.5]);
-  assert.deepEqual(scores("lower"), [-0.5, 1.5]);
-  assert.deepEqual(scores("upper"), [0.5, -1.5]);
+  // Misses of 0.5 and -1.5, of which alpha 0.5 takes the larger score.
+  const residuals = { realised: Float64Array.of(0.5, -1.5), predicted: new Float64Array(2) };
   const ends = (bound: Bound) => {
-    const { lower, upper } = intervalsAround(Float64Array.of(1, 2), 0.25, bound);
+    const { lower, upper } = splitIntervals(residuals, Float64Array.of(1, 2), 0.5, bound);
     return [[...lower], [...upper]];
   };
   const none = [Number.NaN, Number.NaN];
   assert.deepEqual(ends("both"), [
-    [0.75, 1.75],
-    [1.25, 2.25],
+    [-0.5, 0.5],
+    [2.5, 3.5],
   ]);
-  assert.deepEqual(ends("lower"), [[0.75, 1.75], none]);
-  assert.deepEqual(ends("upper"), [none, [1.25, 2.25]]);
+  assert.deepEqual(ends("lower"), [[-0.5, 0.5], none]);
+  assert.deepEqual(ends("upper"), [none, [1.5, 2.5]]);
 });
 
 test("nine residuals support alpha 0.1 and eight do not", () => {
   const nine = Float64Array.from({ length: 9 }, (_, i) => i);
   assert.equal(conformalQuantile(nine, 0.1), 8);
   assert.equal(conformalQuantile(nine.subarray(1), 0.1), undefined);
-  const { lower, upper } = intervalsAround(Float64Array.of(1), undefined, "both");
+  const eight = { realised: nine.subarray(1), predicted: new Float64Array(8) };
+  const { lower, upper } = splitIntervals(eight, Float64Array.of(1), 0.1, "both");
   assert.deepEqual([...lower, ...upper], [Number.NaN, Number.NaN]);
   assert.match(intervalUnsupported("AAA", 8, 0.1)!.message, /the smallest alpha they support is 0.111112\./);
-});
-
-test("advises no smaller alpha if an interval is supported, or if there is no fold", () => {
-  assert.equal(intervalUnsupported("AAA", 9, 0.1), undefined);
-  assert.equal(intervalUnsupported("AAA", 0, 0.1), undefined);
 });
 
 test("the smallest advised alpha works, and a slightly smaller one does not", () => {
@@ -74,15 +65,6 @@ test("the smallest advised alpha works, and a slightly smaller one does not", ()
     assert.ok(conformalRank(m, alpha) <= m, `${alpha} at ${m}`);
     assert.ok(conformalRank(m, alpha * (1 - 2e-5)) > m, `${alpha} at ${m} is not the smallest`);
   }
-});
-
-test("an alpha close to one takes the smallest score instead of none", () => {
-  assert.equal(conformalQuantile(Float64Array.of(3, 1, 2), 1 - 1e-12), 1);
-});
-
-test("an end beyond the range of a float64 is dropped", () => {
-  const { lower, upper } = intervalsAround(Float64Array.of(1.7e308), 1e308, "both");
-  assert.deepEqual([lower[0], upper[0]], [1.7e308 - 1e308, Number.NaN]);
 });
 
 /** Whether one ticker's intervals from its residuals cover as many fresh rows. */
@@ -145,32 +127,3 @@ for (const [m, alpha, bound] of [
     assert.equal(pooled.mean_width === null, bound !== "both");
   });
 }
-
-test("residuals of a walk-forward mean on independent returns cover the next return at the requested rate", () => {
-  const trials = 1500;
-  const alpha = 0.1;
-  for (const [folds, bound] of [
-    [15, "lower"],
-    [15, "upper"],
-    [60, "both"],
-  ] as const) {
-    const random = seededRandom(folds + bound.length);
-    const n = 100 + 15 * folds;
-    const ranges = Array.from({ length: folds }, (_, j) => {
-      const testStart = 100 + 15 * j;
-      return { trainStart: 0, trainEnd: testStart, testStart, testEnd: testStart + 15 };
-    });
-    const rows = Array.from({ length: trials }, (_, trial) => {
-      const labels = Float64Array.from({ length: n }, () => 0.001 + 0.02 * random.normal());
-      const past = { realised: labels.subarray(100), predicted: outOfFoldMeans(labels, ranges) };
-      const next = {
-        realised: Float64Array.of(0.001 + 0.02 * random.normal()),
-        predicted: Float64Array.of(labels.reduce((a, b) => a + b) / n),
-      };
-      return calibrate(`T${trial}`, past, next, alpha, bound);
-    });
-    const { coverage } = coverageTable(rows, alpha).pooled;
-    assert.ok(coverage! >= 1 - alpha - tolerance(1 - alpha, trials), `${bound}: ${coverage}`);
-    assert.ok(coverage! <= 1 - alpha + 0.01 + tolerance(1 - alpha, trials), `${bound}: ${coverage}`);
-  }
-});

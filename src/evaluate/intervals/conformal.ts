@@ -11,18 +11,28 @@ export interface Bounds {
   readonly upper: Float64Array;
 }
 
-/** What each bound means: the size of a miss y - p on the bounded side, and which ends an interval has. */
-const BOUNDS: Readonly<
-  Record<Bound, { readonly size: (miss: number) => number; readonly lower: boolean; readonly upper: boolean }>
-> = {
-  both: { size: Math.abs, lower: true, upper: true },
-  lower: { size: (miss) => -miss, lower: true, upper: false },
-  upper: { size: (miss) => miss, lower: false, upper: true },
-};
+/** Forecasts of rows that the model did not learn from, by date, with the finite labels of those rows: shape (m) each. */
+export interface Residuals {
+  readonly realised: Float64Array;
+  readonly predicted: Float64Array;
+}
+
+/** Residuals with the dates of their rows, ascending, and the dates at whose close their labels are known: shape (m) each. */
+export interface DatedResiduals extends Residuals {
+  readonly days: Int32Array;
+  readonly labelDays: Int32Array;
+}
+
+/** Score rows of one ticker, as needed for their intervals: like residuals, but `realised` is NaN if there is no label yet. */
+export interface IntervalRows extends DatedResiduals {
+  /** Standard deviation of the last returns known at the row's date, NaN if there are too few. */
+  readonly volatility: Float64Array;
+}
 
 /** The size of a miss on the bounded side. @param miss y - p. */
 export function conformityScore(miss: number, bound: Bound): number {
-  return BOUNDS[bound].size(miss);
+  if (bound === "both") return Math.abs(miss);
+  return bound === "lower" ? -miss : miss;
 }
 
 /** Keeps rounding from raising a whole (m + 1)(1 - alpha) to the next rank. */
@@ -45,10 +55,7 @@ export function conformalQuantile(scores: Float64Array, alpha: number): number |
   return scores.slice().sort()[conformalRank(scores.length, alpha) - 1];
 }
 
-/**
- * Split conformal intervals: one distance for all forecasts, the conformal quantile of the residuals.
- * @param predicted shape (n): forecasts of the score rows.
- */
+/** Split conformal intervals: one distance for all forecasts, the conformal quantile of the residuals. @param predicted shape (n). */
 export function splitIntervals(
   residuals: Residuals,
   predicted: Float64Array,
@@ -56,26 +63,11 @@ export function splitIntervals(
   bound: Bound,
 ): Bounds {
   const scores = residuals.realised.map((y, i) => conformityScore(y - residuals.predicted[i]!, bound));
-  return intervalsAround(predicted, conformalQuantile(scores, alpha), bound);
-}
-
-/**
- * Puts the interval around forecasts: [p - q, p + q] for both, [p - q, none] for lower, [none, p + q] for upper.
- * @param quantile undefined for no interval.
- */
-export function intervalsAround(predicted: Float64Array, quantile: number | undefined, bound: Bound): Bounds {
-  const none = noBounds(predicted.length);
-  if (quantile === undefined) return none;
-  const { lower, upper } = BOUNDS[bound];
-  return {
-    lower: lower ? predicted.map((p) => endAt(p - quantile)) : none.lower,
-    upper: upper ? predicted.map((p) => endAt(p + quantile)) : none.upper,
-  };
-}
-
-/** Whether a row has no interval. */
-export function hasNoEnds({ lower, upper }: Bounds, row: number): boolean {
-  return Number.isNaN(lower[row]!) && Number.isNaN(upper[row]!);
+  const distance = conformalQuantile(scores, alpha);
+  const bounds = noBounds(predicted.length);
+  if (distance === undefined) return bounds;
+  for (const [row, p] of predicted.entries()) setEnds(bounds, row, p, distance, bound);
+  return bounds;
 }
 
 /** Ends of n rows without an interval. */
@@ -83,24 +75,18 @@ export function noBounds(n: number): Bounds {
   return { lower: new Float64Array(n).fill(Number.NaN), upper: new Float64Array(n).fill(Number.NaN) };
 }
 
-/** An end beyond the range of a float64 is dropped, because JSON has no infinity. */
-function endAt(value: number): number {
-  return Number.isFinite(value) ? value : Number.NaN;
+/** Puts the interval of a row around its forecast. If an end would leave the range of a float64, the row has no interval at all. */
+export function setEnds(bounds: Bounds, row: number, p: number, distance: number, bound: Bound): void {
+  const low = bound === "upper" ? Number.NaN : p - distance;
+  const high = bound === "lower" ? Number.NaN : p + distance;
+  if (Math.abs(low) === Number.POSITIVE_INFINITY || Math.abs(high) === Number.POSITIVE_INFINITY) return;
+  bounds.lower[row] = low;
+  bounds.upper[row] = high;
 }
 
-/** The ends of one row at a distance from its forecast, NaN on a side without one. */
-export interface Ends {
-  readonly lower: number;
-  readonly upper: number;
-}
-
-/** @returns undefined if an end would leave the range of a float64; such a row has no interval at all. */
-export function endsAt(predicted: number, distance: number, bound: Bound): Ends | undefined {
-  const { lower, upper } = BOUNDS[bound];
-  const low = predicted - distance;
-  const high = predicted + distance;
-  if ((lower && !Number.isFinite(low)) || (upper && !Number.isFinite(high))) return undefined;
-  return { lower: lower ? low : Number.NaN, upper: upper ? high : Number.NaN };
+/** Whether a row has no interval. */
+export function hasNoEnds({ lower, upper }: Bounds, row: number): boolean {
+  return Number.isNaN(lower[row]!) && Number.isNaN(upper[row]!);
 }
 
 /**
@@ -109,24 +95,17 @@ export function endsAt(predicted: number, distance: number, bound: Bound): Ends 
  */
 export function intervalUnsupported(ticker: string, m: number, alpha: number): Warning | undefined {
   if (m === 0 || conformalRank(m, alpha) <= m) return undefined;
-  return {
-    code: "interval_unsupported",
-    ticker,
-    count: m,
-    message:
-      `${ticker}: ${counted(m, "residual")} ${m === 1 ? "is" : "are"} too few for a finite interval at alpha ${alpha}; ` +
-      `the smallest alpha ${m === 1 ? "it supports" : "they support"} is ${smallestAlpha(m)}.`,
-  };
+  const [are, support] = m === 1 ? ["is", "it supports"] : ["are", "they support"];
+  const message =
+    `${ticker}: ${counted(m, "residual")} ${are} too few for a finite interval at alpha ${alpha}; ` +
+    `the smallest alpha ${support} is ${smallestAlpha(m)}.`;
+  return { code: "interval_unsupported", ticker, count: m, message };
 }
 
 /** The warning of a ticker without a row in the calibration part of a joint network. */
 export function withoutResiduals(ticker: string): Warning {
-  return {
-    code: "interval_unsupported",
-    ticker,
-    count: 0,
-    message: `${ticker}: no row falls into the calibration part, so it has no interval.`,
-  };
+  const message = `${ticker}: no row falls into the calibration part, so it has no interval.`;
+  return { code: "interval_unsupported", ticker, count: 0, message };
 }
 
 /**
@@ -137,28 +116,4 @@ export function smallestAlpha(m: number): number {
   const exact = 1 / (m + 1);
   const unit = 10 ** (Math.floor(Math.log10(exact)) - 5);
   return Number((Math.ceil(exact / unit - RANK_TOLERANCE) * unit).toPrecision(6));
-}
-
-/** Score rows of one ticker, ascending by date, as needed for its intervals and their evidence: shape (n) each. */
-export interface IntervalRows {
-  readonly days: Int32Array;
-  /** The date at whose close the label is known; meaningless without a label. */
-  readonly labelDays: Int32Array;
-  /** NaN if there is no label. */
-  readonly realised: Float64Array;
-  readonly predicted: Float64Array;
-  /** Standard deviation of the last returns known at the row's date, NaN if there are too few. */
-  readonly volatility: Float64Array;
-}
-
-/** Residuals with the dates of their rows, ascending, and the dates at whose close their labels are known: shape (m) each. */
-export interface DatedResiduals extends Residuals {
-  readonly days: Int32Array;
-  readonly labelDays: Int32Array;
-}
-
-/** Forecasts of rows that the model did not learn from, by date, with the finite labels of those rows: shape (m) each. */
-export interface Residuals {
-  readonly realised: Float64Array;
-  readonly predicted: Float64Array;
 }

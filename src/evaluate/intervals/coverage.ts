@@ -1,7 +1,8 @@
 import { type Day, formatDay } from "../../contract/market/dates.ts";
 import type { Coverage, IntervalEvidence, JointMisses } from "../../contract/output/metrics-schemas.ts";
-import { inTickerOrder } from "../forecast-rows.ts";
-import { finiteOrNull } from "../statistics.ts";
+import { inTickerOrder, valuesAt } from "../forecast-rows.ts";
+import { dateLayout, dateSums, datesWith } from "../rows-by-date.ts";
+import { finiteOrNull, mean } from "../statistics.ts";
 import { type Bounds, hasNoEnds, type IntervalRows, type Residuals } from "./conformal.ts";
 
 /** Score rows of one ticker with the ends of one method. */
@@ -45,43 +46,72 @@ export function coverageTable(rows: readonly CoveredRows[], alpha: number): Cove
   const by_ticker = new Map<string, IntervalEvidence>();
   const pooled = new Evidence();
   const byVolatility = Array.from({ length: VOLATILITY_GROUPS }, () => new Tally());
-  const byDate = new Map<Day, { outcomes: number; misses: number }>();
   for (const row of inTickerOrder(rows)) {
     const own = new Evidence();
-    const labelled = labelledPlaces(row.realised);
-    const volatile = mostVolatileFirst(labelled, row.volatility);
-    const high = new Set(volatile.subarray(0, Math.floor(labelled.length * HIGH_VOLATILITY_SHARE)));
-    const groups = volatilityGroups(volatile);
+    const labelled = [...row.days.keys()].filter((i) => !Number.isNaN(row.realised[i]!));
+    /** The rows of known volatility, highest first; earlier ones first if equal. */
+    const volatile = labelled
+      .filter((i) => !Number.isNaN(row.volatility[i]!))
+      .sort((a, b) => row.volatility[b]! - row.volatility[a]! || a - b);
+    const high = new Set(volatile.slice(0, Math.floor(labelled.length * HIGH_VOLATILITY_SHARE)));
+    const n = volatile.length;
+    const groupOf = new Map(
+      volatile.map((i, rank) => [i, Math.floor((VOLATILITY_GROUPS * (n - 1 - rank)) / n)]),
+    );
     const misses: boolean[] = [];
     for (const i of labelled) {
       if (hasNoEnds(row, i)) continue;
-      const outcome = scored(row, i, alpha);
-      const day = row.days[i]!;
-      for (const evidence of [own, pooled]) evidence.count(outcome, day, high.has(i));
-      const group = groups.get(i);
-      if (group !== undefined) byVolatility[group]!.count(outcome);
-      const date = byDate.get(day) ?? { outcomes: 0, misses: 0 };
-      byDate.set(day, date);
-      date.outcomes++;
-      if (!outcome.isInside) date.misses++;
+      const outcome = outcomeOf(row, i, alpha);
+      for (const evidence of [own, pooled]) evidence.count(outcome, row.days[i]!, high.has(i));
+      if (n >= VOLATILITY_GROUPS && groupOf.has(i)) byVolatility[groupOf.get(i)!]!.count(outcome);
       misses.push(!outcome.isInside);
     }
     own.worst = worstCoverage(misses);
     if (own.worst !== null) pooled.worst = Math.min(pooled.worst ?? own.worst, own.worst);
     const { prequential } = row;
-    for (let i = 0; prequential !== undefined && i < prequential.realised.length; i++) {
-      if (hasNoEnds(prequential, i)) continue;
-      for (const evidence of [own, pooled]) evidence.prequential.count(scored(prequential, i, alpha));
+    for (const i of prequential?.realised.keys() ?? []) {
+      if (hasNoEnds(prequential!, i)) continue;
+      for (const evidence of [own, pooled]) evidence.prequential.count(outcomeOf(prequential!, i, alpha));
     }
     by_ticker.set(row.ticker, own.summary("prequential" in row));
   }
-  const judged = [...byDate.values()].filter(({ outcomes }) => outcomes >= MIN_DATE_TICKERS);
-  const half_missed = judged.filter(({ outcomes, misses }) => 2 * misses >= outcomes).length;
+  const { inside, counted } = coverageByDate(rows);
+  const judged = [...counted.keys()].filter((d) => counted[d]! >= MIN_DATE_TICKERS);
   return {
     pooled: pooled.summary(rows.some((row) => "prequential" in row)),
     by_volatility: byVolatility.map((tally) => tally.summary()),
-    joint_misses: { dates: judged.length, half_missed },
+    joint_misses: {
+      dates: judged.length,
+      half_missed: judged.filter((d) => 2 * inside[d]! <= counted[d]!).length,
+    },
     by_ticker,
+  };
+}
+
+/** The number of labels of a date with an interval, and how many lie inside: shape (dates) each, in time order. */
+interface CoverageByDate {
+  readonly inside: Float64Array;
+  /** Above 0 each. */
+  readonly counted: Float64Array;
+}
+
+/** Counts labels inside their intervals, ends included, by date. @param rows dates ascending; NaN without a label. */
+export function coverageByDate(
+  rows: readonly (Bounds & { readonly days: Int32Array; readonly realised: Float64Array })[],
+): CoverageByDate {
+  const judged = rows.map((row) => {
+    const places = [...row.days.keys()].filter((i) => !Number.isNaN(row.realised[i]!) && !hasNoEnds(row, i));
+    // A side without an end is NaN, and no label is beyond it.
+    const isMiss = (i: number) => row.realised[i]! < row.lower[i]! || row.realised[i]! > row.upper[i]!;
+    return { days: valuesAt(row.days, places), hits: Float64Array.from(places, (i) => (isMiss(i) ? 0 : 1)) };
+  });
+  const layout = dateLayout(judged);
+  return {
+    inside: dateSums(
+      layout,
+      judged.map(({ hits }) => hits),
+    ),
+    counted: Float64Array.from(datesWith(layout), ({ from, to }) => to - from),
   };
 }
 
@@ -89,34 +119,52 @@ export function coverageTable(rows: readonly CoveredRows[], alpha: number): Cove
 interface Outcome {
   readonly isInside: boolean;
   readonly score: number;
-  /** Undefined for a one-sided interval. */
-  readonly width?: number;
+  /** NaN for a one-sided interval. */
+  readonly width: number;
+}
+
+/**
+ * The outcome of one row. Its score is that of Winkler (1972): the width, and 2 / alpha times the distance of a miss; for a one-sided
+ * interval, the distance of its end from the forecast, and 1 / alpha times the distance of a miss (Gneiting and Raftery 2007).
+ */
+function outcomeOf(
+  { realised, predicted, lower, upper }: Bounds & Residuals,
+  i: number,
+  alpha: number,
+): Outcome {
+  const [y, p, low, high] = [realised[i]!, predicted[i]!, lower[i]!, upper[i]!];
+  const below = y < low ? low - y : 0;
+  const above = y > high ? y - high : 0;
+  const isInside = below === 0 && above === 0;
+  const width = high - low;
+  if (!Number.isNaN(width)) return { isInside, score: width + (2 / alpha) * (below + above), width };
+  const reach = Number.isNaN(low) ? high - p : p - low;
+  return { isInside, score: reach + (below + above) / alpha, width };
 }
 
 /** Sums over rows of one kind. */
 class Tally {
-  private n = 0;
-  private inside = 0;
-  private twoSided = 0;
-  private width = 0;
-  private score = 0;
+  #n = 0;
+  #inside = 0;
+  #twoSided = 0;
+  #width = 0;
+  #score = 0;
 
   count({ isInside, score, width }: Outcome): void {
-    this.n++;
-    if (isInside) this.inside++;
-    this.score += score;
-    if (width === undefined) return;
-    this.twoSided++;
-    this.width += width;
+    this.#n++;
+    if (isInside) this.#inside++;
+    this.#score += score;
+    if (Number.isNaN(width)) return;
+    this.#twoSided++;
+    this.#width += width;
   }
 
   summary(): Coverage {
-    const { n, inside, twoSided, width, score } = this;
     return {
-      n,
-      coverage: finiteOrNull(inside / n),
-      mean_width: finiteOrNull(width / twoSided),
-      interval_score: finiteOrNull(score / n),
+      n: this.#n,
+      coverage: finiteOrNull(this.#inside / this.#n),
+      mean_width: finiteOrNull(this.#width / this.#twoSided),
+      interval_score: finiteOrNull(this.#score / this.#n),
     };
   }
 }
@@ -124,79 +172,38 @@ class Tally {
 /** Sums for the intervals of one ticker, or of all. */
 class Evidence {
   readonly prequential = new Tally();
-  private readonly all = new Tally();
-  private readonly byYear = new Map<string, Tally>();
-  private readonly highVolatility = new Tally();
   worst: number | null = null;
+  readonly #all = new Tally();
+  readonly #byYear = new Map<string, Tally>();
+  readonly #highVolatility = new Tally();
 
   count(outcome: Outcome, day: Day, isVolatile: boolean): void {
     const year = formatDay(day).slice(0, 4);
-    const yearly = this.byYear.get(year) ?? new Tally();
-    this.byYear.set(year, yearly);
-    this.all.count(outcome);
-    yearly.count(outcome);
-    if (isVolatile) this.highVolatility.count(outcome);
+    if (!this.#byYear.has(year)) this.#byYear.set(year, new Tally());
+    this.#byYear.get(year)!.count(outcome);
+    this.#all.count(outcome);
+    if (isVolatile) this.#highVolatility.count(outcome);
   }
 
   summary(isTested: boolean): IntervalEvidence {
-    const years = [...this.byYear].sort(([a], [b]) => (a < b ? -1 : 1));
+    const years = [...this.#byYear].sort(([a], [b]) => (a < b ? -1 : 1));
     const { n, coverage } = this.prequential.summary();
     return {
-      ...this.all.summary(),
+      ...this.#all.summary(),
       by_year: Object.fromEntries(years.map(([year, tally]) => [year, tally.summary()])),
-      high_volatility: this.highVolatility.summary(),
+      high_volatility: this.#highVolatility.summary(),
       worst_250: this.worst,
       ...(isTested ? { prequential: n === 0 ? null : { n, coverage } } : {}),
     };
   }
 }
 
-function labelledPlaces(realised: Float64Array): Int32Array {
-  const places = new Int32Array(realised.length);
-  let n = 0;
-  for (let i = 0; i < realised.length; i++) if (!Number.isNaN(realised[i]!)) places[n++] = i;
-  return places.subarray(0, n);
-}
-
-/**
- * The outcome of one row. Its score is that of Winkler (1972): the width, and 2 / alpha times the distance of a miss; for a one-sided
- * interval, the distance of its end from the forecast, and 1 / alpha times the distance of a miss (Gneiting and Raftery 2007).
- */
-function scored(rows: Bounds & Residuals, i: number, alpha: number): Outcome {
-  const y = rows.realised[i]!;
-  const p = rows.predicted[i]!;
-  const low = rows.lower[i]!;
-  const high = rows.upper[i]!;
-  const below = y < low ? low - y : 0;
-  const above = y > high ? y - high : 0;
-  const isInside = below === 0 && above === 0;
-  if (Number.isNaN(low)) return { isInside, score: high - p + above / alpha };
-  if (Number.isNaN(high)) return { isInside, score: p - low + below / alpha };
-  return { isInside, score: high - low + (2 / alpha) * (below + above), width: high - low };
-}
-
-/** Rows of known volatility, highest first; earlier ones first if equal. */
-function mostVolatileFirst(rows: Int32Array, volatility: Float64Array): Int32Array {
-  const known = rows.filter((i) => !Number.isNaN(volatility[i]!));
-  return known.sort((a, b) => volatility[b]! - volatility[a]! || a - b);
-}
-
-/** The group of each row, starting at 0 for the quietest; none for fewer rows than groups. @param rows the most volatile first. */
-function volatilityGroups(rows: Int32Array): ReadonlyMap<number, number> {
-  const n = rows.length;
-  if (n < VOLATILITY_GROUPS) return new Map();
-  const groupOf = (rank: number) => Math.floor((VOLATILITY_GROUPS * (n - 1 - rank)) / n);
-  return new Map(Array.from(rows, (row, rank) => [row, groupOf(rank)]));
-}
-
 /** @returns null for fewer than WORST_ROWS rows. */
 function worstCoverage(misses: readonly boolean[]): number | null {
   if (misses.length < WORST_ROWS) return null;
-  let missed = 0;
-  let most = 0;
-  for (let i = 0; i < misses.length; i++) {
-    if (misses[i]) missed++;
-    if (i >= WORST_ROWS && misses[i - WORST_ROWS]) missed--;
+  let [missed, most] = [0, 0];
+  for (const [i, isMiss] of misses.entries()) {
+    missed += Number(isMiss) - Number(misses[i - WORST_ROWS] ?? false);
     if (i >= WORST_ROWS - 1) most = Math.max(most, missed);
   }
   return (WORST_ROWS - most) / WORST_ROWS;
@@ -211,15 +218,14 @@ export function scoreRatio(
   pairs: readonly (readonly [method: CoveredRows, other: CoveredRows])[],
   alpha: number,
 ): number | null {
-  const ratios: number[] = [];
-  for (const [method, other] of pairs) {
+  const ratios = pairs.map(([method, other]) => {
     let [own, others] = [0, 0];
-    for (let i = 0; i < method.days.length; i++) {
-      if (Number.isNaN(method.realised[i]!) || hasNoEnds(method, i) || hasNoEnds(other, i)) continue;
-      own += scored(method, i, alpha).score;
-      others += scored(other, i, alpha).score;
+    for (const [i, y] of method.realised.entries()) {
+      if (Number.isNaN(y) || hasNoEnds(method, i) || hasNoEnds(other, i)) continue;
+      own += outcomeOf(method, i, alpha).score;
+      others += outcomeOf(other, i, alpha).score;
     }
-    if (Number.isFinite(own / others)) ratios.push(own / others);
-  }
-  return finiteOrNull(ratios.reduce((sum, ratio) => sum + ratio, 0) / ratios.length);
+    return own / others;
+  });
+  return finiteOrNull(mean(Float64Array.from(ratios.filter(Number.isFinite))));
 }

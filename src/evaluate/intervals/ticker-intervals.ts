@@ -23,7 +23,6 @@ export type IntervalChoice = Intervals | undefined;
 
 /** The intervals of one method around a ticker's forecasts. */
 interface MethodIntervals {
-  readonly method: IntervalMethod;
   /** Shape (n). */
   readonly bounds: Bounds;
   /** For a method that can be tested on residuals alone: these and their ends, undefined if there are too few. */
@@ -35,17 +34,10 @@ export interface TickerIntervals {
   readonly ticker: string;
   readonly rows: IntervalRows;
   readonly requested: MethodIntervals;
-  readonly others: readonly MethodIntervals[];
+  readonly others: ReadonlyMap<IntervalMethod, MethodIntervals>;
 }
 
-type Method = (
-  residuals: DatedResiduals,
-  rows: IntervalRows,
-  alpha: number,
-  bound: Bound,
-) => Omit<MethodIntervals, "method">;
-
-const METHODS: Readonly<Record<IntervalMethod, Method>> = {
+const METHODS = {
   adaptive(residuals, rows, alpha, bound) {
     const { lower, upper } = adaptiveIntervals(residuals, rows, alpha, bound);
     const tested = prequentialIntervals(residuals, alpha, bound);
@@ -54,7 +46,10 @@ const METHODS: Readonly<Record<IntervalMethod, Method>> = {
   split(residuals, rows, alpha, bound) {
     return { bounds: splitIntervals(residuals, rows.predicted, alpha, bound) };
   },
-};
+} as const satisfies Record<
+  IntervalMethod,
+  (residuals: DatedResiduals, rows: IntervalRows, alpha: number, bound: Bound) => MethodIntervals
+>;
 
 /** The constants of a method, as the output records them. */
 export const METHOD_CONSTANTS: Readonly<Record<IntervalMethod, Readonly<Record<string, number>>>> = {
@@ -78,17 +73,16 @@ export function tickerIntervals(
   readonly warnings: readonly Warning[];
 } {
   if (intervals === undefined) return { bounds: noBounds(rows.days.length), warnings: [] };
-  const { method, alpha, bound, ...unused } = intervals;
-  unused satisfies Record<string, never>; // A new setting of intervals does not compile until it is used here.
-  const made: MethodIntervals[] = [];
-  for (const name of INTERVAL_METHODS) {
-    made.push({ method: name, ...METHODS[name](residuals, rows, alpha, bound) });
-  }
-  const requested = made.find((one) => one.method === method)!;
+  const { method, alpha, bound } = intervals;
+  const others = new Map<IntervalMethod, MethodIntervals>(
+    INTERVAL_METHODS.map((name) => [name, METHODS[name](residuals, rows, alpha, bound)]),
+  );
+  const requested = others.get(method)!;
+  others.delete(method);
   const unsupported = intervalUnsupported(ticker, residuals.realised.length, alpha);
   return {
     bounds: requested.bounds,
-    intervals: { ticker, rows, requested, others: made.filter((one) => one !== requested) },
+    intervals: { ticker, rows, requested, others },
     warnings: unsupported === undefined ? [] : [unsupported],
   };
 }
@@ -101,28 +95,23 @@ export interface IntervalTables extends CoverageTable {
 /** @param tickers in any order. */
 export function intervalTables(tickers: readonly TickerIntervals[], alpha: number): IntervalTables {
   const requested = tickers.map((ticker) => coveredRows(ticker, ticker.requested));
-  const others: [string, CoverageTable & { readonly score_ratio: number | null }][] = [];
-  for (const [k, { method }] of (tickers[0]?.others ?? []).entries()) {
-    const other: CoveredRows[] = [];
-    for (const ticker of tickers) {
-      other.push(onSameRows(coveredRows(ticker, ticker.others[k]!), ticker.requested));
-    }
-    const table = coverageTable(other, alpha);
-    const pairs = requested.map((rows, i) => [rows, other[i]!] as const);
-    others.push([method, { ...table, score_ratio: scoreRatio(pairs, alpha) }]);
-  }
+  const names = [...(tickers[0]?.others.keys() ?? [])];
+  const others = names.map((name) => {
+    const rows = tickers.map((ticker, i) => {
+      const other = coveredRows(ticker, ticker.others.get(name)!);
+      // Without the ends of rows for which the requested method has none.
+      const keep = (end: number, row: number) => (hasNoEnds(requested[i]!, row) ? Number.NaN : end);
+      return { ...other, lower: other.lower.map(keep), upper: other.upper.map(keep) };
+    });
+    const score_ratio = scoreRatio(
+      requested.map((own, i) => [own, rows[i]!]),
+      alpha,
+    );
+    return [name, { ...coverageTable(rows, alpha), score_ratio }] as const;
+  });
   return { ...coverageTable(requested, alpha), others: new Map(others) };
 }
 
-function coveredRows(
-  { ticker, rows }: TickerIntervals,
-  { bounds, method: _, ...tested }: MethodIntervals,
-): CoveredRows {
+function coveredRows({ ticker, rows }: TickerIntervals, { bounds, ...tested }: MethodIntervals): CoveredRows {
   return { ticker, ...rows, ...bounds, ...tested };
-}
-
-/** Without the ends of rows for which the requested method has none. */
-function onSameRows(rows: CoveredRows, { bounds }: MethodIntervals): CoveredRows {
-  const kept = (end: number, i: number) => (hasNoEnds(bounds, i) ? Number.NaN : end);
-  return { ...rows, lower: rows.lower.map(kept), upper: rows.upper.map(kept) };
 }

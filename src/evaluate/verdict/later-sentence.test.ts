@@ -1,6 +1,5 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { laterFigures, orderBands } from "../../contract/output/later-close.ts";
 import type { DelayedOrder } from "../../contract/output/metrics-schemas.ts";
 import { laterSentence } from "./later-sentence.ts";
 
@@ -39,15 +38,6 @@ test("the sentence is about the first close after the forecasts, on the rows of 
   );
 });
 
-test("for labels that begin later, the sentence is about the close where they begin", () => {
-  const score = [later(2), later(3), later(4)];
-  const sentence = laterSentence({ score, out_of_fold: undefined }, "score")!;
-  assert.match(
-    sentence,
-    /^Two closes later \(where the labels begin\): mean IC 0\.019, 90% band 0\.011 to 0\.028; /,
-  );
-});
-
 test("with few tickers it has the order over time, and with few dates there is none", () => {
   const none = { ic_mean: null, ic_t: null, net_5bp: null, net_5bp_t: null };
   const score = [ENTRY, later(1, { ...none, order_mean: 0.031, order_t: 1.4 })];
@@ -60,13 +50,4 @@ test("with few tickers it has the order over time, and with few dates there is n
     undefined,
   );
   assert.equal(laterSentence({ score: undefined, out_of_fold: undefined }, "score"), undefined);
-});
-
-test("bands have the quantile of their test: 8 degrees of freedom across tickers, n - 1 over time", () => {
-  const half = (order: DelayedOrder) => (orderBands(order).order!.high - orderBands(order).order!.low) / 2;
-  assert.ok(Math.abs(half(ENTRY) / ((1.8595 * 0.0194) / 4.3) - 1) < 1e-4);
-  const overTime = later(1, { ic_mean: null, ic_t: null, order_mean: 0.031, order_t: 1.4, dates: 31 });
-  assert.ok(Math.abs(half(overTime) / ((1.6973 * 0.031) / 1.4) - 1) < 1e-4);
-  const { net_low: low, net_high: high } = laterFigures(ORDERS)!;
-  assert.ok(Math.abs((high! - low!) / 2 / ((1.8595 * 5.62) / 2.3) - 1) < 1e-4);
 });

@@ -1,7 +1,7 @@
 import type { Day } from "../../contract/market/dates.ts";
 import { MIN_ORDER_TICKERS } from "../../contract/output/later-close.ts";
 import { MIN_DATES } from "../../contract/output/test-quantile.ts";
-import { asRanked, type ForecastRows, inTickerOrder } from "../forecast-rows.ts";
+import { asRanked, type ForecastRows, inTickerOrder, labelled } from "../forecast-rows.ts";
 import { type DateLayout, dateLayout, datesWith, valuesByDate } from "../rows-by-date.ts";
 import { correlation, deviation, largestMagnitude, mean, rootMeanSquare } from "../statistics.ts";
 
@@ -28,7 +28,7 @@ export function orderByDate(rows: readonly ForecastRows[], part: ForecastPart = 
   const ordered = inTickerOrder(rows.map(asRanked));
   const layout = dateLayout(ordered);
   const isAcross = [...datesWith(layout, MIN_ORDER_TICKERS)].length >= MIN_DATES;
-  return isAcross ? acrossTickers(ordered, layout, PARTS[part]) : orderOverTime(ordered);
+  return isAcross ? acrossTickers(ordered, layout, part) : orderOverTime(ordered);
 }
 
 /**
@@ -37,15 +37,6 @@ export function orderByDate(rows: readonly ForecastRows[], part: ForecastPart = 
  * means adds nothing, whatever its factor.
  */
 type ForecastPart = "forecast" | "training_mean" | "beyond_mean";
-
-/** @param means of the same tickers. @returns shape of `forecasts`. */
-type PartOf = (forecasts: Float64Array, means: Float64Array) => Float64Array;
-
-const PARTS: Readonly<Record<ForecastPart, PartOf>> = {
-  forecast: (forecasts) => forecasts,
-  training_mean: (_, means) => means,
-  beyond_mean: restOf,
-};
 
 /** A residual this small, in root mean squares of the values, is their rounding. */
 const ROUNDING = 1e-6;
@@ -65,15 +56,16 @@ function restOf(values: Float64Array, others: Float64Array): Float64Array {
   return rootMeanSquare(rest) <= ROUNDING * rootMeanSquare(values) ? rest.fill(0) : rest;
 }
 
-function acrossTickers(rows: readonly ForecastRows[], layout: DateLayout, partOf: PartOf): OrderByDate {
+function acrossTickers(rows: readonly ForecastRows[], layout: DateLayout, part: ForecastPart): OrderByDate {
   const laid = (of: (row: ForecastRows) => Float64Array) => valuesByDate(layout, rows.map(of));
-  const forecasts = laid(({ predicted }) => predicted);
+  const ranked = laid(part === "training_mean" ? (row) => row.trainingMean : (row) => row.predicted);
   const means = laid(({ trainingMean }) => trainingMean);
   const labels = laid(({ realised }) => realised);
   const [days, values]: [Day[], number[]] = [[], []];
   for (const { day, from, to } of datesWith(layout, MIN_ORDER_TICKERS)) {
-    const part = partOf(forecasts.subarray(from, to), means.subarray(from, to));
-    const ic = correlation(part, labels.subarray(from, to));
+    const own = ranked.subarray(from, to);
+    const compared = part === "beyond_mean" ? restOf(own, means.subarray(from, to)) : own;
+    const ic = correlation(compared, labels.subarray(from, to));
     if (ic === null) continue;
     days.push(day);
     values.push(ic);
@@ -83,15 +75,12 @@ function acrossTickers(rows: readonly ForecastRows[], layout: DateLayout, partOf
 
 /** The order of few tickers: for each date, the mean over tickers of their signed returns. @param rows labelled, tickers ascending. */
 export function orderOverTime(rows: readonly ForecastRows[]): OrderByDate {
-  const days: { readonly days: Int32Array }[] = [];
-  const signed: Float64Array[] = [];
-  for (const row of rows) {
-    const values = signedReturns(row);
-    days.push({ days: row.days.filter((_, i) => !Number.isNaN(values[i]!)) });
-    signed.push(values.filter((value) => !Number.isNaN(value)));
-  }
-  const layout = dateLayout(days);
-  const laid = valuesByDate(layout, signed);
+  const signed = rows.map((row) => labelled({ days: row.days, realised: signedReturns(row) }));
+  const layout = dateLayout(signed);
+  const laid = valuesByDate(
+    layout,
+    signed.map(({ realised }) => realised),
+  );
   const dates = [...datesWith(layout)];
   return {
     form: "time_series",

@@ -1,7 +1,7 @@
-import { meanForecast, zeroForecast } from "../baselines.ts";
+import { zeroForecast } from "../baselines.ts";
 import { type ForecastRows, inTickerOrder } from "../forecast-rows.ts";
 import { dateT } from "../mean-test.ts";
-import { type DateLayout, dateLayout, dateSums } from "../rows-by-date.ts";
+import { type DateLayout, dateLayout, dateSums, datesWith } from "../rows-by-date.ts";
 import { finiteOrNull, rootMeanSquare } from "../statistics.ts";
 
 /**
@@ -13,13 +13,8 @@ const SAME = 1e-6;
 /** The baselines of forecasts: 0, and the mean of the labels that the model learned from. */
 export type Baseline = "zero" | "mean";
 
-const FORECASTS = { zero: zeroForecast, mean: meanForecast } as const satisfies Record<
-  Baseline,
-  (rows: ForecastRows) => Float64Array
->;
-
 /** Forecasts as sizes of returns, compared with one baseline. */
-export interface SizeTest {
+interface SizeTest {
   /**
    * The t of Clark and West (2007, "Approximately normal tests for equal predictive accuracy in nested models"): of (y - r)² - (y - p)² +
    * (p - r)², which is 2 (y - r)(p - r). The last square compensates the forecasts for their noise, so the t tests whether they explain
@@ -44,44 +39,41 @@ export interface SizeTests extends Readonly<Record<Baseline, SizeTest>> {
  * does not count. If a training mean is NaN, there is no t against it.
  */
 export function sizeTests(rows: readonly ForecastRows[]): SizeTests {
-  const scaled: ForecastRows[] = [];
-  for (const row of inTickerOrder(rows)) {
+  const scaled = inTickerOrder(rows).flatMap((row): ForecastRows[] => {
     const { realised, predicted, trainingMean, ranked = predicted } = row;
     const unit = realised.length === 0 ? 0 : rootMeanSquare(realised);
-    if (unit === 0) continue;
-    const inUnits = (values: Float64Array) => values.map((value) => value / unit);
-    scaled.push({
-      ...row,
-      realised: inUnits(realised),
-      predicted: inUnits(predicted),
-      ranked: inUnits(ranked),
-      trainingMean: inUnits(trainingMean),
-    });
-  }
+    if (unit === 0) return [];
+    const [y, p, m, r] = [realised, predicted, trainingMean, ranked].map((values) =>
+      values.map((value) => value / unit),
+    ) as [Float64Array, Float64Array, Float64Array, Float64Array];
+    return [{ ...row, realised: y, predicted: p, trainingMean: m, ranked: r }];
+  });
   const layout = dateLayout(scaled);
-  const dates = layout.starts.filter((start, d) => d > 0 && start > layout.starts[d - 1]!).length;
-  const zero = testAgainst(scaled, layout, dates, FORECASTS.zero);
-  const mean = testAgainst(scaled, layout, dates, FORECASTS.mean);
-  return { dates, zero, mean };
+  return {
+    dates: [...datesWith(layout)].length,
+    zero: testAgainst(scaled, scaled.map(zeroForecast), layout),
+    mean: testAgainst(
+      scaled,
+      scaled.map(({ trainingMean }) => trainingMean),
+      layout,
+    ),
+  };
 }
 
-/** @param rows in units of their ticker. */
+/** @param rows in units of their ticker. @param references the forecasts of a baseline, likewise. */
 function testAgainst(
   rows: readonly ForecastRows[],
+  references: readonly Float64Array[],
   layout: DateLayout,
-  dates: number,
-  baseline: (rows: ForecastRows) => Float64Array,
 ): SizeTest {
-  const nested: Float64Array[] = [];
-  const raw: Float64Array[] = [];
+  const [nested, raw]: [Float64Array[], Float64Array[]] = [[], []];
   /** The squares of labels, forecasts and the baseline's forecasts, whose rounding is in the terms. */
   let [squares, gained, errors] = [0, 0, 0];
-  for (const row of rows) {
-    const { realised, predicted, ranked = predicted } = row;
-    const reference = baseline(row);
+  for (const [j, { realised, predicted, ranked = predicted }] of rows.entries()) {
+    const reference = references[j]!;
     const [adjusted, plain] = [new Float64Array(realised.length), new Float64Array(realised.length)];
-    for (let i = 0; i < realised.length; i++) {
-      const [y, p, r] = [realised[i]!, predicted[i]!, reference[i]!];
+    for (const [i, y] of realised.entries()) {
+      const [p, r] = [predicted[i]!, reference[i]!];
       squares += y * y + p * p + r * r;
       errors += (y - r) * (y - r);
       const own = ranked[i]! - r;
@@ -96,7 +88,7 @@ function testAgainst(
     raw.push(plain);
   }
   // The typical size of the squares in the terms, by date.
-  const scale = squares / dates;
+  const scale = squares / [...datesWith(layout)].length;
   return {
     clarkWest: dateT(dateSums(layout, nested), scale),
     squaredError: dateT(dateSums(layout, raw), scale),

@@ -5,6 +5,7 @@ import { seededRandom } from "../../../test/twins/random.ts";
 import { MIN_ORDER_TICKERS } from "../../contract/output/later-close.ts";
 import { MIN_DATES, meanQuantile, studentQuantile } from "../../contract/output/test-quantile.ts";
 import type { ForecastRows } from "../forecast-rows.ts";
+import { average, slowCorrelation, slowError, sum } from "../statistics.testing.ts";
 import { intervalsFinding, orderFinding, sizesFinding } from "./findings.ts";
 import { verdictOf } from "./verdict.ts";
 
@@ -39,25 +40,7 @@ function market(
   });
 }
 
-const sum = (values: readonly number[]) => values.reduce((a, b) => a + b, 0);
-const average = (values: readonly number[]) => sum(values) / values.length;
-
-/** From 60 dates on by cosine sums; with fewer, every pair of dates written out. */
-function slowT(values: readonly number[]): number {
-  const [n, centre] = [values.length, average(values)];
-  if (n >= 60) {
-    const cosines = [1, 2, 3, 4, 5, 6, 7, 8].map((j) =>
-      sum(values.map((value, i) => value * Math.cos((Math.PI * j * (i + 0.5)) / n))),
-    );
-    return centre / Math.sqrt(average(cosines.map((value) => (2 / n) * value ** 2)) / n);
-  }
-  const variance = sum(
-    values.flatMap((a, i) =>
-      values.map((b, j) => Math.max(0, 1 - Math.abs(i - j) / 6) * (a - centre) * (b - centre)),
-    ),
-  );
-  return centre / Math.sqrt(variance / n ** 2);
-}
+const slowT = (values: readonly number[]) => average(values) / slowError(values);
 
 interface SlowRow {
   readonly ticker: string;
@@ -78,13 +61,11 @@ function byDate(rows: readonly SlowRow[]): SlowRow[][] {
   return days.map((day) => rows.filter((row) => row.day === day));
 }
 
-function slowCorrelation(rows: readonly SlowRow[]): number {
-  const [y, p] = [average(rows.map((row) => row.y)), average(rows.map((row) => row.p))];
-  const products = sum(rows.map((row) => (row.y - y) * (row.p - p)));
-  return (
-    products / Math.sqrt(sum(rows.map((row) => (row.y - y) ** 2)) * sum(rows.map((row) => (row.p - p) ** 2)))
+const slowIc = (rows: readonly SlowRow[]) =>
+  slowCorrelation(
+    rows.map((row) => row.y),
+    rows.map((row) => row.p),
   );
-}
 
 test("the order is the mean IC of the dates with five tickers or more, and its t", () => {
   fc.assert(
@@ -94,7 +75,7 @@ test("the order is the mean IC of the dates with five tickers or more, and its t
       const found = orderFinding(rows, dates);
       const ics = byDate(slowRows(rows))
         .filter((date) => date.length >= MIN_ORDER_TICKERS)
-        .map(slowCorrelation);
+        .map(slowIc);
       assert.equal(found.form, "cross_section");
       assert.equal(found.dates, ics.length);
       assert.ok(Math.abs(found.figure! - average(ics)) < 1e-9);
@@ -140,27 +121,6 @@ test("with fewer tickers, the order is over time: the returns on the side of for
     found.sentence,
     /^Order over time: evidence of skill \(mean return on the side of the forecast 0\.\d+ deviations, 90% band/,
   );
-});
-
-test("forecasts that follow the level of prices have no order over time, and equal forecasts have none", () => {
-  let passed = 0;
-  const markets = 300;
-  for (let seed = 0; seed < markets; seed++) {
-    const random = seededRandom(40_000 + seed);
-    const realised = Float64Array.from({ length: 300 }, () => 0.05 + random.normal());
-    let price = 0;
-    // The best forecast that the level of a random walk seems to allow.
-    const predicted = realised.map((y) => {
-      price += y;
-      return -0.01 * (price - y);
-    });
-    const row = { ticker: "A", days: Int32Array.from({ length: 300 }, (_, d) => d), realised, predicted };
-    const rows = [{ ...row, trainingMean: realised.map(() => 0), labelDeviation: 1 }];
-    if (orderFinding(rows, 300).state === "evidence") passed++;
-    const equal = [{ ...rows[0]!, predicted: predicted.map((_, i) => 0.1 * (1 + 1e-9 * (i % 3))) }];
-    assert.equal(orderFinding(equal, 300).t, null);
-  }
-  assert.ok(passed / markets < 0.09, String(passed / markets));
 });
 
 test("the tests of sizes follow their formulas, summed by date in units of each ticker", () => {
@@ -224,17 +184,6 @@ function lastingMarket(change: (value: number, i: number, t: number) => number):
   });
 }
 
-test("an order that the training mean also has is no evidence", () => {
-  const random = seededRandom(5);
-  const found = orderFinding(
-    lastingMarket((value) => 0.5 * value + 0.01 * random.normal()),
-    200,
-  );
-  assert.ok(found.t! > found.quantile! && found.added_t! < found.quantile!);
-  assert.equal(found.state, "none");
-  assert.match(found.sentence, /^Order: no evidence beyond the training mean \(/);
-});
-
 test("a model that has learned only the training means adds nothing to them, whatever its factor", () => {
   for (const factor of [1, 0.3, 1 + 1e-9]) {
     const found = orderFinding(
@@ -259,45 +208,10 @@ test("what forecasts add to the training mean is the residual of a regression on
       const [p, m] = [average(date.map((row) => row.p)), average(date.map((row) => row.m))];
       const slope =
         sum(date.map((row) => (row.p - p) * (row.m - m))) / sum(date.map((row) => (row.m - m) ** 2));
-      return slowCorrelation(date.map((row) => ({ ...row, p: row.p - p - slope * (row.m - m) })));
+      return slowIc(date.map((row) => ({ ...row, p: row.p - p - slope * (row.m - m) })));
     });
   assert.ok(Math.abs(found.added_figure! - average(ics)) < 1e-9);
   assert.ok(Math.abs(found.added_t! - slowT(ics)) < 1e-6);
-});
-
-test("without a signal, a model close to the training means passes no more often if tickers drift apart", () => {
-  let passed = 0;
-  const markets = 100;
-  for (let seed = 0; seed < markets; seed++) {
-    const random = seededRandom(7_000 + seed);
-    const forecasts = market(seed, { tickers: 20, dates: 100 }).map((row) => {
-      const lasting = 0.1 * random.normal();
-      const learned = lasting + random.normal() / Math.sqrt(500);
-      return {
-        ...row,
-        realised: row.realised.map(() => lasting + random.normal()),
-        predicted: row.predicted.map(() => learned + 0.01 * random.normal()),
-        trainingMean: row.trainingMean.map(() => learned),
-      };
-    });
-    const { state } = verdictOf([{ rows: "out_of_fold", forecasts }], undefined);
-    if (state === "skill" || state === "oversized") passed++;
-  }
-  // At most one in twenty plus a fortieth, and three standard errors.
-  assert.ok(passed / markets < 0.075 + 3 * Math.sqrt((0.05 * 0.95) / markets), String(passed / markets));
-});
-
-test("models that forecast a single row each have too few dates for an order over time", () => {
-  const rows = market(3, { tickers: 3, dates: 120 }).map((row) => ({
-    ...row,
-    trainingMean: row.trainingMean.map((mean, i) => mean + i / 1_000),
-  }));
-  const { state, sentence } = orderFinding(rows, 120);
-  assert.equal(state, "too_few");
-  assert.equal(
-    sentence,
-    "Order over time: too few dates (0, 30 needed), since each model forecasts a single row.",
-  );
 });
 
 test("constant forecasts have no order, and the verdict says so", () => {
@@ -312,23 +226,6 @@ test("constant forecasts have no order, and the verdict says so", () => {
   assert.match(
     found.sentence,
     /Clark-West t -?[\d.]+ against the training mean, .* needed; they add nothing to a forecast of zero\)/,
-  );
-});
-
-test("a test that cannot be made is named in words, whether the forecasts equal the baseline or it is not known", () => {
-  const rows = market(2, { tickers: 6, dates: 60 });
-  const sentence = (more: (row: ForecastRows) => Partial<ForecastRows>) =>
-    sizesFinding(rows.map((row) => ({ ...row, ...more(row) }))).sentence;
-  assert.match(
-    sentence(({ predicted }) => ({
-      predicted: predicted.map(() => 0),
-      trainingMean: predicted.map(() => 0),
-    })),
-    /about sizes \(they add nothing to a forecast of zero or the training mean\)\.$/,
-  );
-  assert.match(
-    sentence(({ trainingMean }) => ({ trainingMean: trainingMean.map(() => Number.NaN) })),
-    /Clark-West t -?[\d.]+ against zero, .* needed; the training mean is not known\)\.$/,
   );
 });
 
@@ -356,25 +253,6 @@ test("250 dates of score rows make the headline, and rows that disagree are name
   assert.match(judged(260).sentence, /The out-of-fold rows \(100 dates\) disagree by more than chance: /);
 });
 
-test("rows with another finding do not disagree if chance explains the difference", () => {
-  const set = (seed: number, share: number) => market(seed, { tickers: 8, dates: 300, share, noise: 0.3 });
-  const { sentence, judged } = verdictOf(
-    [
-      { rows: "out_of_fold", forecasts: set(3, 0.004) },
-      { rows: "score", forecasts: set(2, 0.02) },
-    ],
-    undefined,
-  );
-  assert.deepEqual(
-    judged.map(({ order }) => order.state),
-    ["evidence", "none"],
-  );
-  assert.match(
-    sentence,
-    /The out-of-fold rows \(300 dates\) alone show no evidence of skill \(mean IC .*\); the difference in mean IC is within chance\.$/,
-  );
-});
-
 test("published sizes are evidence only if their squared error is smaller, whatever the model knows", () => {
   const own = market(5, { tickers: 10, dates: 300, share: 0.1, noise: 0.1 });
   const large = own.map((row) => ({ ...row, predicted: row.predicted.map((p) => 15 * p) }));
@@ -389,38 +267,6 @@ test("published sizes are evidence only if their squared error is smaller, whate
   assert.match(
     found.sentence,
     /^Sizes: no evidence of skill \(.*\)\. Before shrinkage, the model's forecasts show information about sizes/,
-  );
-});
-
-test("the test of the model's sizes names the forecasts that it judges", () => {
-  const rows = market(2, { tickers: 6, dates: 300, share: -0.3 });
-  const model = (judged?: "score", more: (row: ForecastRows) => Partial<ForecastRows> = () => ({})) =>
-    sizesFinding(
-      rows.map((row) => ({ ...row, ...more(row) })),
-      judged,
-    ).sentence.split("). ")[1]!;
-  assert.match(model(), /^The model's forecasts go against the returns \(Clark-West t -/);
-  assert.match(model("score"), /^The published forecasts go against/);
-  const ranked = ({ predicted }: ForecastRows) => ({ ranked: predicted });
-  assert.match(model("score", ranked), /^Before shrinkage, the model's forecasts go against/);
-  assert.match(
-    sizesFinding(market(2, { tickers: 6, dates: 300 })).sentence,
-    /The model's forecasts show no evidence of information about sizes \(Clark-West t /,
-  );
-});
-
-test("intervals that hold overall say what they cover on the quietest and the most volatile days", () => {
-  const inside = Float64Array.from({ length: 300 }, (_, d) => (d % 10 === 0 ? 17 : 18));
-  const byDate = { inside, counted: inside.map(() => 20) };
-  const tenth = (coverage: number) => ({ n: 600, coverage, mean_width: 1, interval_score: 1 });
-  const { state, sentence } = intervalsFinding(
-    { byDate, byVolatility: [tenth(0.85), tenth(0.91)] },
-    { alpha: 0.1, method: "split" },
-  );
-  assert.equal(state, "evidence");
-  assert.match(
-    sentence,
-    /^Intervals: hold the nominal coverage overall \(.*; 85\.0% on the quietest tenth of days, 91\.0% on the most volatile\)\.$/,
   );
 });
 
@@ -439,20 +285,4 @@ test("intervals cover the requested share, or are too narrow or too wide by more
     [state(0.9), state(0.85), state(0.95), state(0.9, 20)],
     ["evidence", "worse", "none", "too_few"],
   );
-});
-
-test("chance passes about as often as the verdict says, and true skill is detected", () => {
-  const share = (options: MarketOptions, markets: number) => {
-    let passed = 0;
-    for (let seed = 0; seed < markets; seed++) {
-      const forecasts = market(1_000 + seed, options);
-      const { state } = verdictOf([{ rows: "out_of_fold", forecasts }], undefined);
-      if (state === "skill" || state === "oversized") passed++;
-    }
-    return passed / markets;
-  };
-  const chance = share({ tickers: 10, dates: 120 }, 400);
-  assert.ok(chance > 0.015 && chance < 0.1, String(chance));
-  // A correlation of 0.03 / 0.3 = 0.1 between forecast and surprise.
-  assert.ok(share({ tickers: 20, dates: 120, share: 0.03 }, 40) > 0.95);
 });

@@ -40,17 +40,11 @@ export function verdictOf(
   sets: readonly JudgedSet[],
   intervals: Pick<Intervals, "alpha" | "method"> | undefined,
 ): Verdict {
-  const judged: RowsVerdict[] = [];
-  for (const { rows, forecasts, coverage } of sets) {
+  const judged = sets.map(({ rows, forecasts, coverage }): RowsVerdict => {
     const sizes = sizesFinding(forecasts, rows);
-    judged.push({
-      rows,
-      order: orderFinding(forecasts, sizes.dates),
-      sizes,
-      intervals:
-        coverage === undefined || intervals === undefined ? null : intervalsFinding(coverage, intervals),
-    });
-  }
+    const found = coverage && intervals && intervalsFinding(coverage, intervals);
+    return { rows, order: orderFinding(forecasts, sizes.dates), sizes, intervals: found ?? null };
+  });
   return headlined(judged);
 }
 
@@ -108,22 +102,20 @@ export function verdictState(set: RowsVerdict): VerdictState {
 
 function headlineSentence(headline: RowsVerdict, state: VerdictState): string {
   const { rows, order, sizes, intervals } = headline;
-  const chose =
-    rows === "validation"
-      ? " Each network's epoch was chosen on these rows, so results on them are too good."
-      : "";
-  const found = [order, sizes, ...(intervals === null ? [] : [intervals])].map(({ sentence }) => sentence);
-  return `${verdictTitle(headline, state)} on the ${ROWS[rows]}. ${found.join(" ")}${chose}`;
+  const sentences = [
+    `${verdictTitle(headline, state)} on the ${ROWS[rows]}.`,
+    ...[order, sizes, intervals].flatMap((finding) => finding?.sentence ?? []),
+  ];
+  if (rows === "validation")
+    sentences.push("Each network's epoch was chosen on these rows, so results on them are too good.");
+  return sentences.join(" ");
 }
 
 function clarkWestFound({ sizes: { against, quantile } }: RowsVerdict): string {
-  const tests = [
-    [against.zero, "zero"],
-    [against.mean, "the training mean"],
-  ] as const;
-  const found = tests.flatMap(([{ clark_west_t: t }, name]) =>
-    t === null ? [] : [`${t.toFixed(2)} against ${name}`],
-  );
+  const found = (["zero", "mean"] as const).flatMap((name) => {
+    const { clark_west_t: t } = against[name];
+    return t === null ? [] : [`${t.toFixed(2)} against ${name === "zero" ? "zero" : "the training mean"}`];
+  });
   if (found.length === 0 || quantile === null) return "no information about sizes";
   return `Clark-West t ${found.join(" and ")}, ${quantile.toFixed(2)} needed`;
 }

@@ -1,6 +1,5 @@
 import { setTimeout as delay } from "node:timers/promises";
-import type { ContainerAppsAPIClientOptionalParams, JobExecution } from "@azure/arm-appcontainers";
-import type { TokenCredential } from "@azure/identity";
+import type { JobExecution } from "@azure/arm-appcontainers";
 import { containerJob, jobName } from "../../blob/names.ts";
 import { MucastError } from "../../contract/errors/errors.ts";
 import type { StatusBlob } from "../../contract/output/job-events.ts";
@@ -14,16 +13,9 @@ import type {
   StopReason,
 } from "../executor.ts";
 import { StatusEvents } from "../status-blobs.ts";
-import {
-  ApiFault,
-  executionTemplate,
-  type FaultKind,
-  faultOf,
-  type JobSettings,
-  JobsApi,
-} from "./jobs-api.ts";
+import { ApiFault, type ApiOptions, executionTemplate, type FaultKind, JobsApi } from "./jobs-api.ts";
 
-export interface ContainerAppsOptions {
+export interface ContainerAppsOptions extends ApiOptions {
   /** Reads the status blob of an attempt; undefined if the job has not written one yet. */
   readonly readStatus: (
     id: string,
@@ -39,11 +31,7 @@ export interface ContainerAppsOptions {
   /** The Azure container of all blobs. Jobs cannot reach folders of this machine. */
   readonly container: string | undefined;
   /** Settings of the service that every job container gets in its environment. */
-  readonly settings?: JobSettings;
-  /** By default DefaultAzureCredential: environment, managed identity, Azure CLI. */
-  readonly credential?: TokenCredential;
-  /** Options of the SDK's client, such as another endpoint. */
-  readonly client?: ContainerAppsAPIClientOptionalParams;
+  readonly settings?: Readonly<Record<string, string>>;
 }
 
 /** `<job>/<execution>`, or only `<job>/` if Azure did not answer the request to start it. */
@@ -58,8 +46,8 @@ const ADVICE: Record<FaultKind, string> = {
 };
 
 /**
- * Runs jobs as executions of the Azure Container Apps jobs `ml-worker-job` and `dl-job`. They continue after the service ends:
- * `stop("draining")` and `close` detach from them, their `ended` stays pending, and a later service adopts them by their handles.
+ * Runs jobs as executions of the Azure Container Apps jobs `ml-worker-job` and `dl-job`. They continue after the service ends, and a later
+ * service adopts them by their handles.
  */
 export class ContainerAppsExecutor implements Executor {
   readonly name = "container-apps";
@@ -67,7 +55,6 @@ export class ContainerAppsExecutor implements Executor {
   readonly #api: JobsApi;
   readonly #options: ContainerAppsOptions;
   readonly #closing = new AbortController();
-  readonly #watched = new Set<WatchedExecution>();
 
   private constructor(api: JobsApi, options: ContainerAppsOptions) {
     this.#api = api;
@@ -81,21 +68,15 @@ export class ContainerAppsExecutor implements Executor {
       const message = `${path} is required by the executor container-apps: set ${variable}`;
       throw new MucastError("invalid_request", message, { path });
     };
-    const { credential, client } = options;
     needed("blob_url", options.container, "BLOB_URL to an Azure container or a bucket of S3");
-    const api = await JobsApi.open({
-      subscription: needed("azure_subscription", options.subscription, "MUCAST_AZURE_SUBSCRIPTION"),
-      resourceGroup: needed("azure_resource_group", options.resourceGroup, "MUCAST_AZURE_RESOURCE_GROUP"),
-      credential,
-      client,
-    });
-    return new ContainerAppsExecutor(api, options);
+    const subscription = needed("azure_subscription", options.subscription, "MUCAST_AZURE_SUBSCRIPTION");
+    const group = needed("azure_resource_group", options.resourceGroup, "MUCAST_AZURE_RESOURCE_GROUP");
+    return new ContainerAppsExecutor(await JobsApi.open(subscription, group, options), options);
   }
 
   /**
    * Starts an execution for an attempt unless it already has one, so that an attempt never has two.
-   * @throws MucastError unavailable if nothing was started: the dispatcher tries again later; internal if Azure refuses the order itself;
-   * too_large.
+   * @throws MucastError unavailable if nothing was started: the dispatcher tries again later; internal if Azure refuses the order itself.
    */
   async start(order: JobOrder, listener: ExecutionListener): Promise<Execution> {
     const job = jobName(containerJob(order.operation, order.options ?? {}));
@@ -127,45 +108,27 @@ export class ContainerAppsExecutor implements Executor {
     }
   }
 
-  /**
-   * Undefined if neither Azure nor a final status shows the execution. If Azure does not answer now, it is assumed to exist; later polls
-   * find out. To have it stopped, call `stop` at once, before a poll finds that it has ended by itself.
-   */
+  /** An execution that is gone ends as lost after some polls, unless its status blob says how it has ended. */
   async adopt(order: JobOrder, handle: string, listener: ExecutionListener): Promise<Execution | undefined> {
-    const [, job, started] = HANDLE.exec(handle) ?? [];
-    // A handle of another executor.
-    if (job === undefined || started === undefined) return undefined;
-    const { signal } = this.#closing;
-    const { readStatus, onPollFailed } = this.#options;
-    if (started === "") return this.#watch(order, job, undefined, listener);
-    try {
-      const isThere = (await this.#api.execution(job, started, signal)) !== undefined;
-      const name = isThere ? started : await this.#api.find(job, order, signal);
-      if (name !== undefined) return this.#watch(order, job, name, listener);
-      if (!(await readStatus(order.id, order.attempt, order.space))?.end) return undefined;
-    } catch (error) {
-      onPollFailed(faultOf(error).message, order);
-    }
-    return this.#watch(order, job, started, listener);
+    const [, job, name] = HANDLE.exec(handle) ?? [];
+    // Otherwise it is a handle of another executor.
+    return job === undefined ? undefined : this.#watch(order, job, name || undefined, listener);
   }
 
   async close(): Promise<void> {
     this.#closing.abort();
-    for (const execution of this.#watched) execution.detach();
-    this.#watched.clear();
   }
 
   #watch(order: JobOrder, job: string, name: string | undefined, listener: ExecutionListener): Execution {
-    const execution = new WatchedExecution({ ...this.#options, api: this.#api, order, job, name, listener });
-    this.#watched.add(execution);
-    if (this.#closing.signal.aborted) execution.detach();
-    void execution.ended.then(() => this.#watched.delete(execution));
-    return execution;
+    const closing = this.#closing.signal;
+    return new WatchedExecution({ ...this.#options, api: this.#api, closing, order, job, name, listener });
   }
 }
 
 interface WatchParts extends Pick<ContainerAppsOptions, "readStatus" | "pollMs" | "onPollFailed"> {
   readonly api: JobsApi;
+  /** Aborts when the service closes: the execution continues, and `ended` stays pending. */
+  readonly closing: AbortSignal;
   readonly job: string;
   /** Azure's name of the execution; undefined if Azure did not answer the request to start it. */
   readonly name: string | undefined;
@@ -195,13 +158,14 @@ class WatchedExecution implements Execution {
   readonly #parts: WatchParts;
   #name: string | undefined;
   readonly #events = new StatusEvents();
-  readonly #detached = new AbortController();
+  /** Aborts when it is told to drain: a service that adopts its handle learns how it ends. */
+  readonly #draining = new AbortController();
   /** Aborts when it is first told to stop, which ends a pause. */
   readonly #stopping = new AbortController();
   #stopCode: keyof typeof STOPPED | undefined;
   #isStopAccepted = false;
-  /** Polls that found no execution, and polls that found it ended without a final status. */
-  #polls = { missing: 0, silent: 0 };
+  /** The number of polls that found no execution. */
+  #missing = 0;
 
   constructor(parts: WatchParts) {
     this.#parts = parts;
@@ -210,28 +174,22 @@ class WatchedExecution implements Execution {
     this.ended = new Promise((settle) => void this.#follow(settle));
   }
 
-  /** `draining` detaches from the execution and leaves it running. */
   stop(reason: StopReason): void {
-    if (reason === "draining") this.detach();
+    if (reason === "draining") this.#draining.abort();
     else {
       this.#stopCode ??= reason;
       this.#stopping.abort();
     }
   }
 
-  /** Stops polling. The execution continues, and `ended` stays pending: a service that adopts its handle learns how it ends. */
-  detach(): void {
-    this.#detached.abort();
-  }
-
   async #follow(settle: (end: ExecutionEnd) => void): Promise<void> {
-    const { pollMs = 10_000, onPollFailed, order } = this.#parts;
-    const { signal } = this.#detached;
+    const { pollMs = 10_000, onPollFailed, order, closing } = this.#parts;
+    const signal = AbortSignal.any([closing, this.#draining.signal]);
     // Spreads the polls of services that start together.
-    const pause = (ms: number, ...ends: AbortSignal[]) =>
-      delay(ms * (0.9 + Math.random() / 5), undefined, { signal: AbortSignal.any([signal, ...ends]) }).catch(
-        () => undefined,
-      );
+    const pause = async (ms: number, ...ends: AbortSignal[]) => {
+      const options = { signal: AbortSignal.any([signal, ...ends]) };
+      await delay(ms * (0.9 + Math.random() / 5), undefined, options).catch(() => undefined);
+    };
     let failures = 0;
     let reported: string | undefined;
     while (!signal.aborted) {
@@ -257,34 +215,19 @@ class WatchedExecution implements Execution {
   async #poll(signal: AbortSignal): Promise<ExecutionEnd | undefined> {
     const { api, job, order } = this.#parts;
     this.#name ??= await api.find(job, order, signal);
-    const refusal = await this.#askToStop(signal);
-    const early = await this.#readStatus();
-    if (early?.end && "record" in early.end) return this.#end(early, "");
     const known = this.#name === undefined ? undefined : await api.execution(job, this.#name, signal);
     const mayMiss = this.#name === undefined ? UNANSWERED_POLLS : MISSING_POLLS;
-    const isRunning = known ? !ENDED.includes(known.status ?? "") : ++this.#polls.missing < mayMiss;
-    if (!isRunning) {
-      // Read after the end was seen, so nothing newer can follow; read once more in case storage lags behind.
-      const status = await this.#readStatus();
-      if (status?.end || this.#polls.silent++ > 0)
-        return this.#end(status, known ? reasonOf(known) : "Azure knows no such execution");
-    }
-    // If it may not be stopped, it ends by itself at some point.
-    if (refusal !== undefined) throw refusal;
-    return undefined;
-  }
-
-  /** @returns why Azure refused to. */
-  async #askToStop(signal: AbortSignal): Promise<ApiFault | undefined> {
-    if (this.#stopCode === undefined || this.#isStopAccepted || this.#name === undefined) return undefined;
-    try {
-      await this.#parts.api.stop(this.#parts.job, this.#name, signal);
+    const isRunning = known ? !ENDED.includes(known.status ?? "") : ++this.#missing < mayMiss;
+    // After the state, so that nothing newer can follow an end.
+    const status = await this.#readStatus();
+    if (!isRunning || (status?.end && "record" in status.end))
+      return this.#end(status, known ? reasonOf(known) : "Azure knows no such execution");
+    if (this.#stopCode !== undefined && !this.#isStopAccepted && this.#name !== undefined) {
+      // If Azure refuses, the next poll asks again; if it never agrees, the execution ends by itself at some point.
+      await api.stop(job, this.#name, signal);
       this.#isStopAccepted = true;
-      return undefined;
-    } catch (fault) {
-      if (fault instanceof ApiFault && ["denied", "refused", "missing"].includes(fault.kind)) return fault;
-      throw fault;
     }
+    return undefined;
   }
 
   async #readStatus(): Promise<StatusBlob | undefined> {

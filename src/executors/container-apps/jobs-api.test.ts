@@ -57,11 +57,6 @@ test("a job without a container of its name gets the order in its first containe
   assert.throws(attempt, /deploy the job again/);
 });
 
-test("a config over 32 KiB is refused before anything starts", () => {
-  const config = JSON.stringify({ text: "é".repeat(16_384) });
-  assert.throws(() => executionTemplate(job, "ml-worker-job", { ...ORDER, config }), { code: "too_large" });
-});
-
 test("an execution belongs to an attempt only if both id and attempt number match", () => {
   const execution = { template: executionTemplate(job, "ml-worker-job", ORDER) };
   assert.ok(carries(execution, ORDER));

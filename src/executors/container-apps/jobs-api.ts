@@ -7,17 +7,13 @@ import type {
 } from "@azure/arm-appcontainers";
 import type { TokenCredential } from "@azure/identity";
 import { JOB_OPERATIONS } from "../../contract/config/job-operations.ts";
-import { LIMITS } from "../../contract/config/limits.ts";
 import { MucastError } from "../../contract/errors/errors.ts";
 import { withOptionalPackages } from "../../contract/machine/optional-packages.ts";
 import type { JobOrder } from "../executor.ts";
 
-interface JobsApiOptions {
-  readonly subscription: string;
-  readonly resourceGroup: string;
-  /** By default DefaultAzureCredential: environment, managed identity, Azure CLI. */
+/** For tests: other credentials than those of DefaultAzureCredential, and options of the SDK's client, such as another endpoint. */
+export interface ApiOptions {
   readonly credential?: TokenCredential | undefined;
-  /** Options of the SDK's client, such as another endpoint. */
   readonly client?: ContainerAppsAPIClientOptionalParams | undefined;
 }
 
@@ -33,8 +29,6 @@ export class ApiFault extends Error {
     this.kind = kind;
   }
 }
-
-const EXECUTOR = "The executor container-apps";
 
 /** Time limit of a call in milliseconds. A start may need several calls. */
 const CALL_MS = 30_000;
@@ -53,15 +47,12 @@ export class JobsApi {
     this.#group = group;
   }
 
-  static async open(options: JobsApiOptions): Promise<JobsApi> {
-    const { ContainerAppsAPIClient } = await withOptionalPackages(
-      EXECUTOR,
-      () => import("@azure/arm-appcontainers"),
-    );
-    const { DefaultAzureCredential } = await withOptionalPackages(EXECUTOR, () => import("@azure/identity"));
-    const { credential = new DefaultAzureCredential(), subscription, resourceGroup } = options;
+  static async open(subscription: string, resourceGroup: string, options: ApiOptions): Promise<JobsApi> {
+    const load = () => Promise.all([import("@azure/arm-appcontainers"), import("@azure/identity")]);
+    const [sdk, identity] = await withOptionalPackages("The executor container-apps", load);
+    const { credential = new identity.DefaultAzureCredential() } = options;
     const client = { ...options.client, retryOptions: { maxRetries: 0 } };
-    return new JobsApi(new ContainerAppsAPIClient(credential, subscription, client), resourceGroup);
+    return new JobsApi(new sdk.ContainerAppsAPIClient(credential, subscription, client), resourceGroup);
   }
 
   job(job: string, signal: AbortSignal): Promise<Job> {
@@ -125,48 +116,34 @@ const SECRETS = /((?:sig|signature|accountkey|password|secret|token)(?:=|%3d)|be
 const MAX_MESSAGE = 300;
 
 /** @param error of the SDK. */
-export function faultOf(error: unknown): ApiFault {
+function faultOf(error: unknown): ApiFault {
   if (error instanceof ApiFault) return error;
-  const {
-    name = "",
-    message,
-    code,
-    statusCode: status = 0,
-  } = error as Partial<Error> & {
-    readonly code?: string;
-    readonly statusCode?: number;
-  };
+  type SdkError = Partial<Error> & { readonly code?: string; readonly statusCode?: number };
+  const { name = "", message, code, statusCode: status = 0 } = error as SdkError;
   const line = (message ?? String(error)).replaceAll(SECRETS, "$1…").replaceAll(/\s+/g, " ").trim();
   const text = line.length > MAX_MESSAGE ? `${line.slice(0, MAX_MESSAGE)}…` : line;
   // Of @azure/identity: there is no token, so nothing was sent.
   if (/^(Aggregate)?Authentication(Required)?Error$|^CredentialUnavailableError$/.test(name))
     return new ApiFault("denied", `no credentials: ${text}`);
-  return new ApiFault(kindOf(status), [status || name, code, text].filter(Boolean).join(" "));
-}
-
-function kindOf(status: number): FaultKind {
-  if (status === 404) return "missing";
-  if (status === 429) return "throttled";
-  if (status === 401 || status === 403) return "denied";
   // 408: Azure stopped waiting, as a gateway does. That is as inconclusive as a 5xx or no status at all.
-  return status >= 400 && status < 500 && status !== 408 ? "refused" : "transient";
+  const kinds = { 401: "denied", 403: "denied", 404: "missing", 408: "transient", 429: "throttled" } as const;
+  const other = status >= 400 && status < 500 ? "refused" : "transient";
+  const kind = kinds[status as keyof typeof kinds] ?? other;
+  return new ApiFault(kind, [status || name, code, text].filter(Boolean).join(" "));
 }
-
-/** Settings of the service, by the variable names that job containers read. */
-export type JobSettings = Readonly<Record<string, string>>;
 
 const [ID, ATTEMPT] = ["OPERATION_ID", "MUCAST_STATUS_ATTEMPT"];
 
 /**
  * The template of an execution: the job's whole template, with the order and the settings in the env of one container. Azure uses it in
  * place of the job's template, so it must be complete.
- * @throws MucastError too_large for a config over its limit; unavailable if the job has no container.
+ * @throws MucastError unavailable if the job has no container.
  */
 export function executionTemplate(
   job: Job,
   jobName: string,
   order: JobOrder,
-  settings: JobSettings = {},
+  settings: Readonly<Record<string, string>> = {},
 ): JobExecutionTemplate {
   const { containers = [], initContainers } = job.template ?? {};
   const target = containers.find(({ name }) => name === jobName) ?? containers[0];
@@ -196,11 +173,6 @@ export function carries(execution: JobExecution, { id, attempt }: JobOrder): boo
 /** The order, as environment variables of a job container. */
 function orderEnv(order: JobOrder): Record<string, string> {
   const { config, operation, options = {}, space, traceparent } = order;
-  const bytes = Buffer.byteLength(config);
-  if (bytes > LIMITS.configBytes) {
-    const message = `config has ${bytes} bytes, more than the ${LIMITS.configBytes} of a config`;
-    throw new MucastError("too_large", message, { path: "config", limit: LIMITS.configBytes });
-  }
   const isJob = JOB_OPERATIONS.some((name) => name === operation);
   return {
     FEATURE_URL: order.featureUrl,

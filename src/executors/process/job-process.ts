@@ -2,45 +2,34 @@
  * The process of jobs, one after the other. The service starts it, and ends it by SIGTERM; everything that it prints goes to the service's
  * log.
  */
-import { join } from "node:path";
-import { withSpace } from "../../blob/names.ts";
-import { type BlobPolicy, mappedBase, withoutSignature } from "../../blob/policy.ts";
+import { withoutSignature } from "../../blob/policy.ts";
 import type { ClusterEngine } from "../../contract/engine-url.ts";
 import { MucastError } from "../../contract/errors/errors.ts";
-import type { EventBatch, Report, Timing } from "../../contract/output/job-events.ts";
+import type { EventBatch, Timing } from "../../contract/output/job-events.ts";
 import { type PrivateDetails, publicProblem } from "../../contract/problems/public-problem.ts";
 import { findEnvironment } from "../../engine/environment/environment.ts";
 import { WarmHost } from "../../engine/pool/host-process.ts";
 import { EnginePool } from "../../engine/pool/pool.ts";
-import { type EngineNeed, type OpenEngine, openEngine } from "../../jobs/shared/job.ts";
-import type { OnTiming } from "../../jobs/shared/timings.ts";
-import { openWorkFolder, type WorkFolder } from "../../jobs/shared/work-folder.ts";
+import { type EngineNeed, type JobContext, type OpenEngine, openEngine } from "../../jobs/shared/job.ts";
+import { openWorkFolder } from "../../jobs/shared/work-folder.ts";
 import { openParentChannel } from "../../processes/parent-channel.ts";
 import { EventGatherer, Pace } from "../event-gatherer.ts";
 import type { ExecutionEnd, JobOrder } from "../executor.ts";
-import { namedUrls, runOperation } from "../run-operation.ts";
+import { type JobStorage, storageOf } from "../job-storage.ts";
+import { runOperation } from "../run-operation.ts";
 import { boundTimings } from "../status-blobs.ts";
 
-/** The locations of a job's blobs, and what it may read. */
-export interface JobStorage {
-  /** The location of outputs; may carry a SAS. */
-  readonly blobUrl: string;
-  readonly policy: BlobPolicy;
-}
-
-/** What every job of a process shares. */
-export interface JobSetup extends JobStorage {
-  /** Limit of its memory in bytes, including everything it starts. */
-  readonly memoryBytes: number;
-  /** The cluster that it computes on; by default this machine. */
-  readonly cluster?: ClusterEngine | undefined;
-  /** Whether the process starts an engine before it has an order. */
-  readonly warm: boolean;
-}
-
-/** What the service sends: the setup, then one order after the other. */
+/** What the service sends: what every job of the process shares, then one order after the other. */
 export type ToJob =
-  | ({ readonly op: "setup" } & JobSetup)
+  | ({
+      readonly op: "setup";
+      /** Limit of its memory in bytes, including everything it starts. */
+      readonly memoryBytes: number;
+      /** The cluster that it computes on; by default this machine. */
+      readonly cluster?: ClusterEngine | undefined;
+      /** Whether the process starts an engine before it has an order. */
+      readonly warm: boolean;
+    } & JobStorage)
   | { readonly op: "order"; readonly order: JobOrder }
   /** How many workers the job of the last order may have from now on. */
   | { readonly op: "workers"; readonly workers: number };
@@ -59,11 +48,11 @@ const WARM_LIBRARIES = ["sklearn", "xgboost", "lightgbm"];
 
 /**
  * An engine that serves one job after the other, and starts before or together with the first. Libraries stay imported, and every job gets
- * new workers. A job that it does not suit gets a new engine instead.
+ * new workers.
  */
 class WarmEngine {
   readonly #python = findEnvironment("ml").python;
-  readonly #work: WorkFolder = openWorkFolder();
+  readonly #work = openWorkFolder();
   readonly #host: WarmHost;
   #closed: Promise<void> | undefined;
 
@@ -77,22 +66,9 @@ class WarmEngine {
     return this.#closed === undefined && this.#host.waits;
   }
 
-  /**
-   * Whether it can be the engine of this job. A network's job gets its own engine, because its libraries start their own threads; so does a
-   * portable job and a job on a cluster.
-   */
-  static suits({ environment, portable, cluster }: EngineNeed): boolean {
-    return environment === "ml" && portable !== true && cluster === undefined;
-  }
-
-  open(need: EngineNeed): ReturnType<OpenEngine> {
-    if (!WarmEngine.suits(need) || findEnvironment("ml").python !== this.#python) {
-      this.close().catch((error: unknown) => console.error(error));
-      return openEngine(need);
-    }
-    const { libraries, workers, memoryBytes } = need;
-    const limit = memoryBytes === undefined ? {} : { memoryLimitBytes: memoryBytes };
+  open({ libraries, workers, memoryBytes }: EngineNeed): ReturnType<OpenEngine> {
     const { path: workFolder } = this.#work;
+    const limit = memoryBytes === undefined ? {} : { memoryLimitBytes: memoryBytes };
     const shared = { python: this.#python, workFolder, warmHost: this.#host };
     const pool = EnginePool.start({ ...shared, libraries, workers, ...limit });
     return {
@@ -117,33 +93,27 @@ const MAX_BYTES = 2 ** 30;
 const BATCH_MILLISECONDS = 1_000;
 
 const stopping = new AbortController();
-let setup: JobSetup;
+let setup: Extract<ToJob, { op: "setup" }>;
 let engine: WarmEngine | undefined;
 /** Workers that the job may have, and its pool. */
 let workers = 1;
 let pool: EnginePool | undefined;
 
 const service = openParentChannel<ToJob, FromJob>((message) => {
-  switch (message.op) {
-    case "setup":
-      setup = message;
-      try {
-        if (setup.warm) engine = new WarmEngine(WARM_LIBRARIES);
-      } catch (error) {
-        // A job that needs the environment then fails.
-        if (!(error instanceof MucastError)) throw error;
-      }
-      break;
-    case "order":
-      workers = message.order.workers;
-      void run(message.order);
-      break;
-    case "workers":
-      workers = message.workers;
-      pool?.setWorkers(workers);
-      break;
-    default:
-      message satisfies never;
+  if (message.op === "setup") {
+    setup = message;
+    try {
+      if (setup.warm) engine = new WarmEngine(WARM_LIBRARIES);
+    } catch (error) {
+      // A job that needs the environment then fails.
+      if (!(error instanceof MucastError)) throw error;
+    }
+  } else if (message.op === "order") {
+    workers = message.order.workers;
+    void run(message.order);
+  } else {
+    workers = message.workers;
+    pool?.setWorkers(workers);
   }
 });
 
@@ -167,17 +137,19 @@ async function end(): Promise<void> {
 async function run(order: JobOrder): Promise<void> {
   isRunning = true;
   const gathered = new EventGatherer();
+  const timings: Timing[] = [];
   const sendBatch = async () => {
     const batch = gathered.take();
     if (batch !== undefined) await send({ event: "events", batch });
   };
   const pace = new Pace(BATCH_MILLISECONDS, sendBatch);
-  const timings: Timing[] = [];
-  const report: Report = (event) => {
-    gathered.report(event);
-    pace.plan();
-  };
-  const jobEnd = await runJob(order, report, (timing) => void timings.push(timing));
+  const jobEnd = await runJob(order, {
+    report: (event) => {
+      gathered.report(event);
+      pace.plan();
+    },
+    onTiming: (timing) => void timings.push(timing),
+  });
   await pace.stop();
   void sendBatch();
   void send({ event: "timings", timings: boundTimings(timings) });
@@ -190,16 +162,16 @@ async function run(order: JobOrder): Promise<void> {
   if (isLast) await end();
 }
 
-async function runJob(order: JobOrder, report: Report, onTiming: OnTiming): Promise<JobEnd> {
+async function runJob(order: JobOrder, reports: Pick<JobContext, "report" | "onTiming">): Promise<JobEnd> {
   const { memoryBytes, cluster } = setup;
   const { policy, blobUrl } = storageOf(setup, order);
   const { id, featureUrl, dataExtractorUrl, config, operation, options = {} } = order;
   const request = { id, featureUrl, dataExtractorUrl, config, blobUrl };
   const { signal } = stopping;
   const notice = (line: string) => console.log(line);
-  const means = { workers, memoryBytes, cluster, openEngine: openWarmEngine, notice, policy, signal };
+  const context = { workers, memoryBytes, cluster, openEngine: openWarmEngine, notice, policy, signal };
   try {
-    const record = await runOperation({ operation, options }, request, { ...means, report, onTiming });
+    const record = await runOperation({ operation, options }, request, { ...context, ...reports });
     return { kind: "succeeded", record };
   } catch (error) {
     const log = ({ id, what, text }: PrivateDetails) => console.log(`${what} ${id}: ${text}`);
@@ -207,32 +179,17 @@ async function runJob(order: JobOrder, report: Report, onTiming: OnTiming): Prom
   }
 }
 
-/** Takes the warm engine, which waits already or starts with the first job that it suits. */
-const openWarmEngine: OpenEngine = (need) => {
-  if (WarmEngine.suits(need)) engine ??= new WarmEngine(need.libraries);
-  const opened = engine?.open({ ...need, workers }) ?? openEngine({ ...need, workers });
+/**
+ * Takes the warm engine, which waits already or starts with the first job that it suits. A network's job gets a separate engine, because
+ * its libraries start their own threads; so does a portable job and a job on a cluster.
+ */
+const openWarmEngine: OpenEngine = (jobNeed) => {
+  const need = { ...jobNeed, workers };
+  const { environment, portable, cluster } = need;
+  const isSuited = environment === "ml" && portable !== true && cluster === undefined;
+  if (isSuited) engine ??= new WarmEngine(need.libraries);
+  else engine?.close().catch((error: unknown) => console.error(error));
+  const opened = isSuited ? engine!.open(need) : openEngine(need);
   pool = opened.pool;
   return opened;
 };
-
-/**
- * The storage of one order: its caller's space. If URLs of the service map to a folder, they map to the space alone, so that a job knows
- * its blobs by its caller's URLs and reaches no other space. Only the shared inputs of the order come from the whole folder.
- */
-function storageOf({ blobUrl, policy: whole }: JobStorage, order: JobOrder): JobStorage {
-  const { space = "", shared = [] } = order;
-  const policy = { ...whole, own: { space, named: namedUrls(order) } };
-  if (space === "") return { blobUrl, policy };
-  const { mapped = [] } = policy;
-  const own = mapped.flatMap(({ base, folder, root }) => {
-    const keys = shared.filter((url) => url.startsWith(`${base}/`)).map((url) => url.slice(base.length + 1));
-    return [
-      { base, folder, keys },
-      { base, folder: join(folder, space), root },
-    ];
-  });
-  return {
-    blobUrl: mappedBase(blobUrl, mapped) === undefined ? withSpace(blobUrl, space) : blobUrl,
-    policy: { ...policy, mapped: own },
-  };
-}

@@ -5,12 +5,11 @@ import { credentialsFor, withoutSignature } from "../../blob/policy.ts";
 import type { ClusterEngine } from "../../contract/engine-url.ts";
 import { MucastError } from "../../contract/errors/errors.ts";
 import { defaultMemoryBytes } from "../../contract/machine/machine-memory.ts";
-import { isRunning, isStopped, startTimeOf } from "../../contract/machine/process-stat.ts";
+import { startTimeOf } from "../../contract/machine/process-stat.ts";
 import { problemOf } from "../../contract/problems/problem.ts";
 import { mib, outOfMemory } from "../../engine/process-memory.ts";
 import { sweepWorkFolders, workFoldersOf } from "../../jobs/shared/work-folder.ts";
-import { Child } from "../../processes/child.ts";
-import { childEnvironment } from "../../processes/child-environment.ts";
+import { Child, childEnvironment, temporaryOf } from "../../processes/child.ts";
 import { killGroup } from "../../processes/process-group.ts";
 import { diskBytes, freeBytes, type OverLimit, type Usage, UsageLimit } from "../../processes/usage-limit.ts";
 import type {
@@ -21,7 +20,8 @@ import type {
   JobOrder,
   StopReason,
 } from "../executor.ts";
-import type { FromJob, JobEnd, JobSetup, JobStorage, ToJob } from "./job-process.ts";
+import type { JobStorage } from "../job-storage.ts";
+import type { FromJob, JobEnd, ToJob } from "./job-process.ts";
 
 export interface ProcessExecutorOptions extends JobStorage {
   /** Called with each line that a job process prints, and the operation that it is running. No line contains a secret of the storage. */
@@ -51,8 +51,6 @@ const POLL_MILLISECONDS = 50;
 
 /** The next process loads its modules when the job has ended, or after this long, so that it does not slow down a short job. */
 const REFILL_MILLISECONDS = 1_000;
-/** How long more than one process waits after jobs that ran at the same time. */
-const IDLE_MILLISECONDS = 30_000;
 /** The pause after a process has ended while it waited. */
 const BACKOFF_MILLISECONDS = 2_000;
 
@@ -66,9 +64,8 @@ export class ProcessExecutor implements Executor {
   readonly #running = new Map<string, Execution>();
   /** All processes, including those that wait for an order. */
   readonly #children = new Set<JobChild>();
-  readonly #watches: readonly Pick<UsageLimit<unknown>, "start" | "stop">[];
+  readonly #limits: readonly Pick<UsageLimit<unknown>, "start" | "stop">[];
   #refill: NodeJS.Timeout | undefined;
-  #trim: NodeJS.Timeout | undefined;
   #isClosed = false;
 
   constructor(options: ProcessExecutorOptions) {
@@ -87,7 +84,7 @@ export class ProcessExecutor implements Executor {
       onOver: endLargest,
       pause: MEMORY_PAUSE,
     });
-    const disk = new UsageLimit<NonNullable<JobChild["run"]>>({
+    const disk = new UsageLimit<Run>({
       measure: async () => {
         const usages = [];
         for (const child of this.#living()) {
@@ -101,8 +98,8 @@ export class ProcessExecutor implements Executor {
         largest!.user.fail(diskFull(largest!.bytes, together, limit)),
       pause: DISK_PAUSE,
     });
-    this.#watches = [memory, disk];
-    for (const watch of this.#watches) void watch.start();
+    this.#limits = [memory, disk];
+    for (const limit of this.#limits) void limit.start();
     if (options.warm) this.#spawn(true);
   }
 
@@ -111,7 +108,7 @@ export class ProcessExecutor implements Executor {
     const running = this.#running.get(key);
     if (running) return running;
     if (this.#isClosed) throw new MucastError("unavailable", "the service is closing");
-    const child = this.#waiting().at(-1) ?? this.#spawn(false);
+    const child = this.#waiting()[0] ?? this.#spawn(false);
     if (child.pid === undefined) throw new MucastError("unavailable", (await child.gone).reason);
     const execution = child.start(order, listener);
     this.#running.set(key, execution);
@@ -119,7 +116,9 @@ export class ProcessExecutor implements Executor {
     // The first handler, so that there is room for another job when `ended` settles for the caller.
     void execution.ended.then(() => {
       this.#running.delete(key);
-      this.#afterJob(child);
+      // One process waits for the next order.
+      if (child.waits && (!this.#options.warm || this.#waiting().length > 1)) child.stop();
+      this.#fillIn(0);
     });
     return execution;
   }
@@ -142,20 +141,10 @@ export class ProcessExecutor implements Executor {
 
   async close(): Promise<void> {
     this.#isClosed = true;
-    for (const timer of [this.#refill, this.#trim]) clearTimeout(timer);
-    for (const watch of this.#watches) watch.stop();
+    clearTimeout(this.#refill);
+    for (const limit of this.#limits) limit.stop();
     for (const child of this.#children) child.stop();
     await Promise.all([...this.#children].map(({ gone }) => gone));
-  }
-
-  /** The process waits for another order, unless it ends; of several that wait, one is kept after a while. */
-  #afterJob(child: JobChild): void {
-    this.#fillIn(0);
-    if (!this.#options.warm && child.waits) child.stop();
-    clearTimeout(this.#trim);
-    this.#trim = setTimeout(() => {
-      for (const surplus of this.#waiting().slice(1)) surplus.stop();
-    }, IDLE_MILLISECONDS).unref();
   }
 
   #waiting(): JobChild[] {
@@ -174,16 +163,15 @@ export class ProcessExecutor implements Executor {
 
   #spawn(warm: boolean): JobChild {
     const { blobUrl, policy, log, cluster } = this.#options;
-    const child = new JobChild({
-      env: this.#env,
-      log,
-      blobUrl,
-      policy,
+    const storage = { blobUrl, policy };
+    // With a cluster, an engine on this machine would be idle.
+    const setup = {
+      ...storage,
       memoryBytes: this.#memoryBytes,
       cluster,
-      // With a cluster, an engine on this machine would be idle.
       warm: warm && cluster === undefined,
-    });
+    };
+    const child = new JobChild(this.#env, log, setup);
     this.#children.add(child);
     void child.gone.then(({ waited }) => {
       this.#children.delete(child);
@@ -214,12 +202,7 @@ function diskFull(bytes: number, together: number, limit: number): MucastError {
   return new MucastError("output_failed", message, { held_bytes: bytes, limit_bytes: Math.floor(limit) });
 }
 
-interface ChildOptions extends JobSetup {
-  readonly env: Readonly<Record<string, string>>;
-  /** Called with each line that the process prints, and the operation that it is running. */
-  readonly log: (line: string, operationId: string | undefined) => void;
-}
-
+/** An order that a job process runs. */
 interface Run {
   readonly order: JobOrder;
   readonly listener: ExecutionListener;
@@ -231,8 +214,7 @@ interface Run {
   end?: JobEnd;
 }
 
-const HERE = import.meta.url;
-const MODULE = fileURLToPath(new URL(`./job-process${extname(HERE)}`, HERE));
+const MODULE = fileURLToPath(new URL(`./job-process${extname(import.meta.url)}`, import.meta.url));
 
 const STOPPED = {
   canceled: "the job was stopped on request",
@@ -247,11 +229,14 @@ export class JobChild extends Child<ToJob, FromJob> {
   readonly #temporary: string;
   #run: Run | undefined;
 
-  constructor({ env, log, ...setup }: ChildOptions) {
+  constructor(
+    env: Readonly<Record<string, string>>,
+    log: ProcessExecutorOptions["log"],
+    setup: Omit<Extract<ToJob, { op: "setup" }>, "op">,
+  ) {
     super({
       module: MODULE,
       env,
-      runs: "jobs",
       onMessage: (message) => this.#receive(message),
       onLine: (line) => log(withoutSignature(line), this.#run?.order.id),
     });
@@ -265,9 +250,15 @@ export class JobChild extends Child<ToJob, FromJob> {
     this.send({ op: "setup", ...setup });
   }
 
-  /** Starts an order; it must not be running one. @throws MucastError unavailable if the system does not show the process. */
+  /** Starts an order; it must not be running one. @throws MucastError unavailable if no descriptor is free to look its process up. */
   start(order: JobOrder, listener: ExecutionListener): Execution {
-    const handle = this.#handle();
+    let started: string | undefined;
+    try {
+      started = startTimeOf(this.pid!);
+    } catch (cause) {
+      this.kill();
+      throw new MucastError("unavailable", "no job process can be looked up", {}, { cause });
+    }
     const fail = (error: MucastError) => {
       if (this.#run !== run) return;
       run.end ??= { kind: "failed", problem: problemOf(error) };
@@ -277,7 +268,7 @@ export class JobChild extends Child<ToJob, FromJob> {
     this.#run = run;
     this.send({ op: "order", order });
     return {
-      handle,
+      handle: `${this.pid}-${started ?? 0}`,
       ended: run.ended.promise,
       setWorkers: (workers) => {
         if (this.#run === run) this.send({ op: "workers", workers });
@@ -295,19 +286,13 @@ export class JobChild extends Child<ToJob, FromJob> {
     super.stop();
   }
 
-  /** Whether it can take an order. The kernel knows of its death before this process does. */
+  /** Whether it can take an order. */
   get waits(): boolean {
-    if (this.isEnding || this.#run !== undefined) return false;
-    try {
-      return isRunning(this.pid!) && !isStopped(this.pid!);
-    } catch {
-      // There is no free descriptor to look it up.
-      return false;
-    }
+    return !this.isEnding && this.#run === undefined;
   }
 
   /** Undefined while it waits for an order. */
-  get run(): Pick<Run, "fail"> | undefined {
+  get run(): Run | undefined {
     return this.#run;
   }
 
@@ -319,31 +304,14 @@ export class JobChild extends Child<ToJob, FromJob> {
     return bytes;
   }
 
-  #handle(): string {
-    try {
-      return `${this.pid}-${startTimeOf(this.pid!) ?? 0}`;
-    } catch (cause) {
-      this.kill();
-      throw new MucastError("unavailable", "no job process can be looked up", {}, { cause });
-    }
-  }
-
   #receive(message: FromJob): void {
     const run = this.#run;
-    switch (message.event) {
-      case "events":
-        run?.listener.onEvents(message.batch);
-        break;
-      case "timings":
-        run?.listener.onTimings(message.timings);
-        break;
-      case "end":
-        if (run) run.end ??= message.end;
-        if (message.isLast) super.stop();
-        else this.#finish("");
-        break;
-      default:
-        message satisfies never;
+    if (message.event === "events") run?.listener.onEvents(message.batch);
+    else if (message.event === "timings") run?.listener.onTimings(message.timings);
+    else {
+      if (run) run.end ??= message.end;
+      if (message.isLast) super.stop();
+      else this.#finish("");
     }
   }
 
@@ -353,19 +321,14 @@ export class JobChild extends Child<ToJob, FromJob> {
     this.#run = undefined;
     if (run === undefined) return;
     const { end, stopped } = run;
-    if (end?.kind === "succeeded") run.ended.resolve(end);
-    else if (stopped === "draining") run.ended.resolve({ kind: "lost", reason: "the service released it" });
-    else if (end !== undefined) run.ended.resolve(end);
-    else if (stopped === undefined)
-      run.ended.resolve({ kind: "lost", reason: `the job's process is gone: ${reason}` });
-    else {
-      const problem = problemOf(new MucastError(stopped, STOPPED[stopped]));
-      run.ended.resolve({ kind: "failed", problem });
-    }
+    const lost = (reason: string) => ({ kind: "lost", reason }) as const;
+    const endOf = (): ExecutionEnd => {
+      if (end?.kind === "succeeded") return end;
+      if (stopped === "draining") return lost("the service released it");
+      if (end !== undefined) return end;
+      if (stopped === undefined) return lost(`the job's process is gone: ${reason}`);
+      return { kind: "failed", problem: problemOf(new MucastError(stopped, STOPPED[stopped])) };
+    };
+    run.ended.resolve(endOf());
   }
-}
-
-/** The folder for temporary files of a process with this environment, as `os.tmpdir` finds it. */
-function temporaryOf({ TMPDIR }: Readonly<Record<string, string>>): string {
-  return TMPDIR || "/tmp";
 }

@@ -1,19 +1,127 @@
-/** Gathers the networks of all blocks into the forecasts of tickers. */
+/** The forecasts of a ticker by one network, and those of all blocks together. */
 import { MucastError } from "../../contract/errors/errors.ts";
+import { type Day, formatDay } from "../../contract/market/dates.ts";
 import { compareCodePoints } from "../../contract/market/ticker-series.ts";
 import type { Failure } from "../../contract/problems/problem.ts";
 import type { Warning } from "../../contract/problems/warnings.ts";
-import { concatenate } from "../../evaluate/forecast-rows.ts";
-import { isConstant } from "../../evaluate/statistics.ts";
+import { trainingMeans } from "../../evaluate/baselines.ts";
+import { isConstant, mean, rootMeanSquare } from "../../evaluate/statistics.ts";
+import { datesOf } from "../../panel/as-of.ts";
+import { fitLabels, type PanelRows } from "../../panel/ticker-panel.ts";
+import type { WindowPlan } from "../../panel/window-plan.ts";
 import type { FitOutcome } from "../plan.ts";
 import { plain } from "../shared/job-document.ts";
-import { chosenEarly } from "../shared/listed-warnings.ts";
-import { constantWarning, failedRefits } from "../shared/ticker-warnings.ts";
-import { recordBlocks, type TrainedBlock, type TrainingRecord } from "./ensemble.ts";
-import type { EndedNetwork, TrainedNetwork } from "./train-networks.ts";
-import type { TrainedTicker } from "./trained-ticker.ts";
+import {
+  chosenEarly,
+  constantWarning,
+  failedRefits,
+  lateTicker,
+  listedOfRows,
+} from "../shared/job-warnings.ts";
+import {
+  forecastRows,
+  heldOutPart,
+  joinRows,
+  judgedBy,
+  type ModelledTicker,
+  rowFacts,
+  type ScoreModel,
+  type ScoreRows,
+} from "../shared/modelled-ticker.ts";
+import type {
+  EndedNetwork,
+  NetworkRecord,
+  TrainedBlock,
+  TrainedNetwork,
+  TrainingRecord,
+} from "./train-networks.ts";
 
-/** The forecasts of a ticker in one block. */
+type TickerFacts = Omit<ModelledTicker, "ticker" | "score" | "models" | "spread">;
+
+export interface BlockForecasts {
+  readonly ticker: string;
+  readonly score: ScoreRows;
+  readonly model: Omit<ScoreModel, "from" | "to">;
+  /** Shape (score): the network's predictions, in units of its target. */
+  readonly predictions: Float64Array;
+  /** The log-return that a difference of 1 between two predictions of the last score row stands for. */
+  readonly predictionUnit: number;
+  /** From the ticker's first network only: those of all blocks would take too much memory. */
+  readonly facts?: TickerFacts;
+}
+
+interface Forecaster {
+  /** The block whose labels it learned, and the block that it forecasts: another one if the network of that failed. */
+  readonly learned: number;
+  readonly block: number;
+  /** The level of its forecasts comes from the labels known at this close; undefined for the labels of all fit rows. */
+  readonly known: Day | undefined;
+  readonly whole: PanelRows;
+  readonly begins: boolean;
+  readonly warnings: readonly Warning[];
+}
+
+/** Combines the forecasts of a network with the rows of their ticker. @param panel `fit` holds the rows that the network learned from. */
+export function forecastBlock(
+  panel: PanelRows,
+  windows: WindowPlan,
+  predicted: Readonly<Record<"validate" | "calibrate" | "score", Float64Array>>,
+  by: Forecaster,
+): BlockForecasts {
+  const labels = fitLabels(panel);
+  return {
+    ticker: panel.ticker,
+    score: forecastRows(panel, windows.score, predicted.score, by.known),
+    model: {
+      block: by.block,
+      fitRows: labels.length,
+      labelMean: mean(labels),
+      isStandIn: by.learned !== by.block,
+    },
+    predictions: predicted.score,
+    predictionUnit: panel.relative?.widths[windows.score.at(-1)!] ?? 1,
+    ...(by.begins ? { facts: tickerFacts(panel, windows, predicted, by) } : {}),
+  };
+}
+
+function tickerFacts(
+  panel: PanelRows,
+  windows: WindowPlan,
+  predicted: Readonly<Record<"validate" | "calibrate", Float64Array>>,
+  { whole, warnings }: Forecaster,
+): TickerFacts {
+  const { ticker, days, labelDays, y } = panel;
+  const { joins } = whole;
+  const { train } = windows;
+  const learned = Float64Array.from(train, (row) => y[row]!);
+  const learnedBy = train.length === 0 ? undefined : labelDays[train.at(-1)!]!;
+  const labels = fitLabels(whole);
+  const held = (part: "validate" | "calibrate") => {
+    // The dates of a late ticker's rows are among the score rows of the others, so they judge no forecast.
+    const rows = joins === undefined ? windows[part] : new Int32Array(0);
+    const forecasts = forecastRows(panel, rows, predicted[part].subarray(0, rows.length), learnedBy);
+    return heldOutPart(ticker, forecasts, trainingMeans(learned, rows.length), labels);
+  };
+  const spanOf = (rows: Int32Array) =>
+    rows.length === 0 ? null : { start: formatDay(days[rows[0]!]!), end: formatDay(days[rows.at(-1)!]!) };
+  const facts = rowFacts(whole);
+  return {
+    dates: datesOf(panel),
+    ...(joins === undefined ? {} : { joins }),
+    fitLabels: labels,
+    ...judgedBy(held("validate"), held("calibrate")),
+    unit: learned.length === 0 ? 0 : rootMeanSquare(learned) ** 2,
+    rows: facts,
+    splits: {
+      train: spanOf(train),
+      validate: spanOf(windows.validate),
+      calibrate: spanOf(windows.calibrate),
+    },
+    warnings,
+    listed: [...listedOfRows(ticker, { ...facts, fitRows: panel.fit.length }), ...lateTicker(whole)],
+  };
+}
+
 interface Part extends TrainedBlock {
   /** Why the network of the block itself failed. */
   readonly error: MucastError | undefined;
@@ -25,11 +133,8 @@ interface Part extends TrainedBlock {
  * @param networks as `trainNetworks` returns them. @param blocks the number of blocks.
  * @throws MucastError of a joint network.
  */
-export function collectNetworks(
-  networks: readonly EndedNetwork[],
-  blocks: number,
-): FitOutcome<TrainedTicker> {
-  const tickers: TrainedTicker[] = [];
+export function collectNetworks(networks: readonly EndedNetwork[], blocks: number): FitOutcome {
+  const tickers: ModelledTicker[] = [];
   const failures: Failure[] = [];
   const warnings: Warning[] = [];
   const blockRows: number[] = [];
@@ -80,24 +185,14 @@ export function collectNetworks(
  * One ticker with the forecasts of all blocks.
  * @param parts in time order, the first from its first network. @param hasNetworks whether its networks, and the failed ones, are its own.
  */
-function joinBlocks(parts: readonly Part[], hasNetworks: boolean): TrainedTicker {
+function joinBlocks(parts: readonly Part[], hasNetworks: boolean): ModelledTicker {
   const { ticker, spread } = parts.at(-1)!;
   const facts = parts[0]!.facts!;
-  const scores = parts.map(({ score }) => score);
-  const join = (key: "labels" | "volatility" | "predicted") => concatenate(scores.map((score) => score[key]));
-  const joinDays = (key: "days" | "labelDays") => Int32Array.from(scores.flatMap((score) => [...score[key]]));
   let to = 0;
   return {
     ...facts,
     ticker,
-    score: {
-      days: joinDays("days"),
-      labelDays: joinDays("labelDays"),
-      labels: join("labels"),
-      volatility: join("volatility"),
-      predicted: join("predicted"),
-      spans: scores.flatMap(({ spans }) => spans),
-    },
+    score: joinRows(parts.map(({ score }) => score)),
     models: parts.map(({ model, score: { days } }) => {
       const from = to;
       to += days.length;
@@ -112,7 +207,6 @@ function joinBlocks(parts: readonly Part[], hasNetworks: boolean): TrainedTicker
   };
 }
 
-/** The blocks whose own network failed. */
 function failedBlocks(parts: readonly Part[]): Parameters<typeof failedRefits>[0] {
   return parts.flatMap(({ error, model: { block }, score: { days } }) =>
     error === undefined ? [] : [{ block, rows: days.length, message: error.message }],
@@ -128,4 +222,27 @@ function constantWarnings(parts: readonly Part[]): Warning[] {
   if (shown === undefined || !parts.every(({ predictions }) => isConstant(predictions))) return [];
   const { ticker, predictions, predictionScale } = shown;
   return [constantWarning(ticker, { value: predictions[0]!, prediction_scale: predictionScale })];
+}
+
+/**
+ * The entry of a network in the output's `refits.training`: for each block the means over its members, null without its own network.
+ * @param records by block.
+ */
+function recordBlocks(records: ReadonlyMap<number, TrainingRecord>, blocks: number) {
+  const byBlock = Array.from({ length: blocks }, (_, b) => {
+    const record = records.get(b);
+    return record === undefined ? undefined : [record, ...(record.members ?? [])];
+  });
+  type Member = Omit<NetworkRecord, "parameters">;
+  const meansOf = (value: (member: Member) => number): (number | null)[] =>
+    byBlock.map((members) => (members === undefined ? null : mean(Float64Array.from(members, value))));
+  const best = ({ epochs, best_epoch }: Member) => epochs[best_epoch - 1]!;
+  const ics = meansOf((member) => best(member).validation_ic ?? Number.NaN);
+  return {
+    epochs: meansOf(({ epochs }) => epochs.length),
+    best_epochs: meansOf(({ best_epoch }) => best_epoch),
+    validation_losses: meansOf((member) => best(member).validation_loss),
+    zero_validation_losses: meansOf(({ zero_validation_loss }) => zero_validation_loss),
+    ...(ics.some((ic) => ic !== null && !Number.isNaN(ic)) ? { validation_ics: ics } : {}),
+  };
 }

@@ -5,13 +5,7 @@ import { counted } from "../../contract/errors/wording.ts";
 import { type Day, formatDay } from "../../contract/market/dates.ts";
 import type { Failure } from "../../contract/problems/problem.ts";
 import { type FeatureUnion, uniteFeatures } from "../../panel/feature-union.ts";
-import {
-  type JointMember,
-  type JointPlan,
-  jointSamples,
-  ownSamples,
-  planJoint,
-} from "../../panel/joint-plan.ts";
+import { type JointMember, jointSamples, ownSamples, planJoint } from "../../panel/joint-plan.ts";
 import {
   firstBlock,
   joinAt,
@@ -22,6 +16,7 @@ import {
 import { MIN_DATE_TICKERS } from "../../panel/relative-target.ts";
 import { hasScoreWindow } from "../../panel/window-plan.ts";
 import type { FitPanel } from "../shared/panels.ts";
+import { forecastBlock } from "./collect-networks.ts";
 import {
   dataBytes,
   type NetworkPlan,
@@ -31,17 +26,12 @@ import {
   trainingSeconds,
   writeTask,
 } from "./network-plan.ts";
-import { forecastBlock } from "./trained-ticker.ts";
 
-/** The name of a joint network. */
 const PORTFOLIO = "portfolio";
 
 /**
- * Plans one network per block for all tickers that can take part. A ticker that cannot at first joins at the first block whose network can
- * train on enough of its labels. If no ticker can take part at first, there is no network.
- *
- * Timing: only rows that are known when a block begins decide who takes part. A late ticker without a window to forecast from then on is
- * learned from like any other, and not reported.
+ * Plans one network per block for all tickers that can take part: those whose rows are enough by the block's first date. A ticker that cannot
+ * at first joins at the first block that it can. If no ticker can take part at first, there is no network.
  * @throws MucastError invalid_request if a network is too large for the features of all; insufficient_history if early stopping
  *   monitors the IC and no validation date has enough labels for one.
  */
@@ -51,32 +41,29 @@ export function planJointNetworks(
   blocks: readonly RefitBlock[],
 ): NetworkPlan {
   const { window, lookback } = settings;
-  const early = panels.filter(({ joins }) => joins === undefined);
-  const plan = planJoint(rowsByBlock(early, blocks, window)(0, 0), settings);
-  const participants = participantsOf(plan, early);
-  if (participants.length > 0) requireComparable(plan.members, settings);
-  for (const [b, { known }] of participants.length === 0 ? [] : blocks.entries()) {
-    if (known === undefined) continue;
+  const participants: { readonly panel: FitPanel; readonly member: JointMember<FitPanel> }[] = [];
+  let excluded: readonly MucastError[] = [];
+  for (const [b, { known }] of blocks.entries()) {
     const taking = participants.map(({ panel }) => panel);
-    let joining = panels
-      .filter(
-        ({ ticker, joins = known }) => joins <= known && taking.every((panel) => panel.ticker !== ticker),
-      )
-      .map((panel) => joinAt(panel, known));
-    while (joining.length > 0) {
-      const rows = rowsByBlock([...taking, ...joining], blocks, window);
-      const accepted = participantsOf(planJoint(rows(b, b), settings), joining);
-      if (accepted.length === joining.length) {
-        participants.push(...accepted);
-        break;
-      }
-      // Without the label dates of the others, a window may begin earlier.
-      joining = accepted.map(({ panel }) => panel);
+    const joining = panels
+      .filter(({ ticker, joins }) => {
+        const isListed = known === undefined ? joins === undefined : (joins ?? known) <= known;
+        return isListed && taking.every((panel) => panel.ticker !== ticker);
+      })
+      .map((panel) => (known === undefined ? panel : joinAt(panel, known)));
+    const plan = planJoint(rowsByBlock([...taking, ...joining], blocks, window)(b, b), settings);
+    if (b === 0) ({ excluded } = plan);
+    for (const panel of joining) {
+      const member = plan.members.find((one) => one.panel.ticker === panel.ticker);
+      if (member !== undefined) participants.push({ panel, member });
     }
+    if (participants.length === 0) break;
+    if (b === 0) requireComparable(plan.members, settings);
   }
   const taking = participants.map(({ panel }) => panel);
   const unions = uniteByBlock(taking, blocks);
   for (const { names, columns } of unions) checkNetworkSize(settings, names.length, columns.size);
+  // A late ticker without a window to forecast from is learned from like any other, and not reported.
   const reported = participants.filter(
     ({ panel }) => panel.joins === undefined || hasScoreWindow(panel, lookback),
   );
@@ -87,7 +74,7 @@ export function planJointNetworks(
       const about = [...panel.warnings, ...warnings.filter(({ ticker }) => ticker === panel.ticker)];
       return planTicker(panel, member, member.panel.fit.length, about, settings);
     }),
-    failures: plan.excluded.flatMap(({ code, message, data: { ticker } }): Failure[] =>
+    failures: excluded.flatMap(({ code, message, data: { ticker } }): Failure[] =>
       found.has(ticker!) ? [] : [{ ticker: ticker!, code, message }],
     ),
     series: taking.length === 0 ? [] : [seriesOf(taking, found, unions, settings, blocks)],
@@ -95,25 +82,12 @@ export function planJointNetworks(
   };
 }
 
-/** Those of the given tickers that take part in a network. */
-function participantsOf(
-  { members }: JointPlan<FitPanel>,
-  panels: readonly FitPanel[],
-): { readonly panel: FitPanel; readonly member: JointMember<FitPanel> }[] {
-  return panels.flatMap((panel) => {
-    const member = members.find((one) => one.panel.ticker === panel.ticker);
-    return member === undefined ? [] : [{ panel, member }];
-  });
-}
-
 /** The features of the tickers that take part from a block on. */
 interface BlockUnion extends Omit<FeatureUnion, "columns"> {
   readonly block: number;
-  /** By ticker. */
   readonly columns: ReadonlyMap<string, readonly number[]>;
 }
 
-/** The features for each block at which tickers join, ascending. */
 function uniteByBlock(panels: readonly FitPanel[], blocks: readonly RefitBlock[]): BlockUnion[] {
   const starts = new Set(panels.map((panel) => firstBlock(panel, blocks)));
   return [...starts]

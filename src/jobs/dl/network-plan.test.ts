@@ -8,9 +8,9 @@ import { readNpy, writeNpy } from "../../engine/npy.ts";
 import type { TrainJointTask, TrainNetworkTask } from "../../engine/pool/network-protocol.ts";
 import { ONE_BLOCK } from "../../panel/refit-blocks.ts";
 import type { FitPanel } from "../shared/panels.ts";
+import { forecastBlock } from "./collect-networks.ts";
 import { planJointNetworks } from "./joint.ts";
 import { planPerTicker } from "./per-ticker.ts";
-import { forecastBlock } from "./trained-ticker.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "mucast-networks-"));
 after(() => rmSync(folder, { recursive: true }));
@@ -102,27 +102,6 @@ for (const [option, plan] of [
   });
 }
 
-test("a late ticker that a joint network rejects does not count for the windows of the others", () => {
-  const own = panel("A", 0, 206, ["f"]);
-  const [early, late] = [{ fit: 103 }, { fit: 120, joins: 240 }].map(({ fit, ...others }) => ({
-    ...{ ...own, ...others, fit: own.fit.subarray(0, fit), score: Int32Array.from(range(fit, 206)) },
-    ...{ days: own.days.map((day) => 2 * day), labelDays: own.labelDays.map((day) => 2 * day) },
-  }));
-  const rejected = {
-    ...{ ...late!, ticker: "R", y: new Float64Array(206) },
-    ...{ days: late!.days.map((day) => day + 1), labelDays: late!.labelDays.map((day) => day - 1) },
-  };
-  const blocks = [0, 240].map((from, b) => ({ from, known: b === 0 ? undefined : from }));
-  const settings = { ...settingsOf("portfolio_lstm"), window: 80 };
-  const [others, all] = [[], [rejected]].map((more) =>
-    planJointNetworks([early!, { ...late!, ticker: "L" }, ...more], settings, blocks).tickers.map(
-      ({ panel: { ticker }, counts }) => [ticker, counts],
-    ),
-  );
-  assert.equal(others!.length, 2);
-  assert.deepEqual(all, others);
-});
-
 test("the validation and the calibration part of a ticker's predictions keep their own rows", () => {
   const settings = settingsOf("mlp", { intervals: { alpha: 0.5, method: "split" } });
   const { series } = planPerTicker([panel("AAA", 0, 106, ["f"])], settings, ONE_BLOCK);
@@ -132,7 +111,8 @@ test("the validation and the calibration part of a ticker's predictions keep the
   const [{ facts, score }] = collect(Float64Array.from([...watched, ...misses, 1, 2, 3])) as [
     ReturnType<typeof forecastBlock>,
   ];
-  const { validation, calibration, heldOut, splits } = facts!;
+  const { heldOut, splits } = facts!;
+  const [validation, calibration] = facts!.tested as [typeof heldOut, typeof heldOut];
   assert.deepEqual([[...validation.days], [...validation.predicted]], [range(73, 88), watched]);
   assert.deepEqual(
     [...validation.realised],
@@ -142,11 +122,10 @@ test("the validation and the calibration part of a ticker's predictions keep the
   assert.deepEqual([...validation.trainingMean], new Array(15).fill(learned), "of the labels that trained");
   assert.deepEqual([[...calibration.days], [...calibration.predicted]], [range(88, 103), misses]);
   assert.equal(heldOut, calibration);
-  // The date of a row here is its number.
   assert.deepEqual(splits, {
-    train: { start: 3, end: 72 },
-    validate: { start: 73, end: 87 },
-    calibrate: { start: 88, end: 102 },
+    train: { start: "1970-01-04", end: "1970-03-14" },
+    validate: { start: "1970-03-15", end: "1970-03-29" },
+    calibrate: { start: "1970-03-30", end: "1970-04-13" },
   });
   assert.deepEqual([[...score.days], [...score.predicted]], [range(103, 106), [1, 2, 3]]);
   assert.deepEqual([...score.labels], [0.103, 0.104, Number.NaN]);
@@ -193,7 +172,7 @@ test("each ticker keeps its own predictions of a joint network, with the feature
   const watched = range(81, 100).flatMap((day) => [day, -day]);
   const predictions = Float64Array.from([...watched, 0, 10, 1, 11, 2, 12, 3, 13]);
   const own = collect(predictions).map(({ facts, score }) => {
-    const { days, predicted, trainingMean } = facts!.validation;
+    const { days, predicted, trainingMean } = facts!.tested[0]!;
     const warned = facts!.warnings.map(({ code, count }) => [code, count]);
     return { days, predicted, score, mean: trainingMean[0]!.toFixed(6), warned };
   });
@@ -245,8 +224,8 @@ test("predictions of relative targets become returns once, each part with the le
   const by = { learned: 0, block: 0, known: undefined, whole: rows, begins: true, warnings: [] };
   const { facts, score, predictions, predictionUnit } = forecastBlock(rows, windows, predicted, by);
   // The label of row 4 is known on day 105.
-  assert.deepEqual([...facts!.validation.predicted], [0.105 + 5 * 0.5, 0.105 + 6]);
-  assert.deepEqual([...facts!.calibration.predicted], [0.105 - 7, 0.105 + 8 * 2]);
+  assert.deepEqual([...facts!.tested[0]!.predicted], [0.105 + 5 * 0.5, 0.105 + 6]);
+  assert.deepEqual([...facts!.tested[1]!.predicted], [0.105 - 7, 0.105 + 8 * 2]);
   assert.deepEqual([...score.predicted], [7 + 9, 7, 7 - 11 * 2]);
   assert.deepEqual([[...predictions], predictionUnit], [[1, 0, -2], 11]);
 });

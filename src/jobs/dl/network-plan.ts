@@ -13,9 +13,9 @@ import { intervalUnsupported, withoutResiduals } from "../../evaluate/intervals/
 import type { PanelRows } from "../../panel/ticker-panel.ts";
 import type { WindowPlan } from "../../panel/window-plan.ts";
 import type { FitPlan, PlannedTicker } from "../plan.ts";
-import { lateTicker, listedOfRows } from "../shared/listed-warnings.ts";
+import { lateTicker, listedOfRows } from "../shared/job-warnings.ts";
 import { rowFacts } from "../shared/modelled-ticker.ts";
-import type { BlockForecasts } from "./trained-ticker.ts";
+import type { BlockForecasts } from "./collect-networks.ts";
 
 export interface NetworkPlan extends Pick<FitPlan, "tickers" | "failures"> {
   readonly series: readonly NetworkSeries[];
@@ -43,14 +43,11 @@ export interface NetworkSeries {
 }
 
 export interface Means {
-  /** As the engine resolved it. */
   readonly device: string;
-  /** Threads of a joint network. */
   readonly threads: number;
   readonly workFolder: string;
 }
 
-/** A network whose matrices are in the work folder. */
 export interface WrittenNetwork {
   /** For a single network, or for member 0 of an ensemble. */
   readonly task: TrainNetworkTask | TrainJointTask;
@@ -116,7 +113,6 @@ export function trainingSeconds(
  */
 const [VALUE_BYTES, ROW_BYTES] = [8 + 4, 8 + 8 + 4 + 4];
 
-/** Estimates the data that one network reads. */
 export function dataBytes(panels: readonly PanelRows[], features: number): number {
   return panels.reduce((sum, { days }) => sum + days.length, 0) * (VALUE_BYTES * features + ROW_BYTES);
 }

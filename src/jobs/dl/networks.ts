@@ -3,29 +3,27 @@ import type { Warning } from "../../contract/problems/warnings.ts";
 import { networkLibraries } from "../../engine/environment/engine-status.ts";
 import { jointThreads } from "../../engine/pool/cluster-capacity.ts";
 import type { JobKind } from "../plan.ts";
+import { combineNetworks } from "../shared/choice/combine-candidates.ts";
 import { recordedDl } from "../shared/recorded-settings.ts";
 import { collectNetworks } from "./collect-networks.ts";
-import { combineNetworks, testedParts } from "./combine-networks.ts";
 import { planJointNetworks } from "./joint.ts";
 import { planPerTicker } from "./per-ticker.ts";
 import { trainNetworks } from "./train-networks.ts";
-import type { TrainedTicker } from "./trained-ticker.ts";
 
 const DISABLED: Warning = {
   code: "disabled",
   message: "config.NN params.Dot prediction.status is false: nothing was trained, and mu is empty.",
 };
 
-/** The kind of run_dl_job: networks, one per ticker or one for all. */
-export const NETWORKS: JobKind<DlSettings, TrainedTicker> = {
+export const NETWORKS: JobKind<DlSettings> = {
   environment: "dl",
   parse(config) {
     const { settings, warnings } = parseDlSettings(config);
-    return { settings, warnings: settings.enabled ? warnings : [...warnings, DISABLED] };
+    return { settings, warnings: settings.status ? warnings : [...warnings, DISABLED] };
   },
   libraries: (settings) => {
     const all = settings.choice?.candidates.map((candidate) => candidate.settings) ?? [settings];
-    return settings.enabled ? [...new Set(all.flatMap(networkLibraries))] : undefined;
+    return settings.status ? [...new Set(all.flatMap(networkLibraries))] : undefined;
   },
   async start(pool, settings, { signal }) {
     const { device } = await pool.run({ task: "device", device: settings.device }, { signal });
@@ -43,22 +41,20 @@ export const NETWORKS: JobKind<DlSettings, TrainedTicker> = {
         seconds: settings.ensemble * networks.reduce((sum, seconds) => sum + seconds, 0),
         matrix_bytes: bytes,
       },
-      async collect({ pool, signal, report, timings, workFolder, device }) {
-        const capacity = await pool.capacity;
+      async collect(run) {
+        const capacity = await run.pool.capacity;
         const trained = await trainNetworks(series, {
-          ...{ pool, signal, report, timings, workFolder, device: await device },
+          ...run,
           ...{ threads: jointThreads(capacity), slots: capacity.slots, gpus: capacity.gpus },
           ...{ epochs: settings.training.epochs, ensemble: settings.ensemble },
         });
-        const outcome = collectNetworks(trained, blocks.length);
-        return { ...outcome, failures: [...failures, ...outcome.failures] };
+        return collectNetworks(trained, blocks.length);
       },
     };
   },
-  testedParts,
   choose: combineNetworks,
   judged: (tickers) =>
-    tickers.some(({ calibration }) => calibration.days.length > 0) ? "calibration" : "validation",
+    tickers.some(({ residuals }) => residuals.days.length > 0) ? "calibration" : "validation",
   recorded: recordedDl,
   seed: ({ seed }) => seed,
   model: ({ network: { architecture, ...params } }) => ({ name: architecture, params }),

@@ -12,6 +12,7 @@ import {
 import { targetsOf } from "../../panel/ticker-panel.ts";
 import { hasScoreWindow, planWindows, type WindowPlan } from "../../panel/window-plan.ts";
 import type { FitPanel } from "../shared/panels.ts";
+import { forecastBlock } from "./collect-networks.ts";
 import {
   dataBytes,
   type NetworkPlan,
@@ -21,9 +22,7 @@ import {
   trainingSeconds,
   writeTask,
 } from "./network-plan.ts";
-import { forecastBlock } from "./trained-ticker.ts";
 
-/** A ticker with its own networks. */
 interface NetworkTicker {
   readonly panel: FitPanel;
   readonly rows: RowsByBlock<FitPanel>;

@@ -10,10 +10,15 @@ import { writeNpy } from "../../engine/npy.ts";
 import type { TrainNetworkTask } from "../../engine/pool/network-protocol.ts";
 import { EnginePool } from "../../engine/pool/pool.ts";
 import { FitTimings } from "../shared/timings.ts";
-import { EpochCount } from "./epoch-count.ts";
+import type { BlockForecasts } from "./collect-networks.ts";
 import type { NetworkSeries } from "./network-plan.ts";
-import { MAX_STACK_SIZE, type TrainedNetwork, type TrainOptions, trainAll } from "./train-networks.ts";
-import type { BlockForecasts } from "./trained-ticker.ts";
+import {
+  EpochCount,
+  MAX_STACK_SIZE,
+  type TrainedNetwork,
+  type TrainOptions,
+  trainAll,
+} from "./train-networks.ts";
 
 const EPOCHS = 3;
 const LOOKBACK = 4;

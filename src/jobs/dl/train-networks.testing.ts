@@ -15,10 +15,10 @@ import type {
 } from "../../engine/pool/network-protocol.ts";
 import type { EnginePool } from "../../engine/pool/pool.ts";
 import { FitTimings } from "../shared/timings.ts";
+import type { BlockForecasts } from "./collect-networks.ts";
 import { collectNetworks } from "./collect-networks.ts";
 import type { NetworkSeries, WrittenNetwork } from "./network-plan.ts";
 import { type TrainOptions, trainNetworks } from "./train-networks.ts";
-import type { BlockForecasts } from "./trained-ticker.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "mucast-train-"));
 after(() => rmSync(folder, { recursive: true }));
@@ -102,7 +102,7 @@ export function series(
         if (begin > learned) return [];
         const days = Int32Array.of(10 * block, 10 * block + 1);
         const rows = { days, labelDays: days, labels: predictions, volatility: predictions };
-        const facts = { validation: {}, warnings: [] } as unknown as NonNullable<BlockForecasts["facts"]>;
+        const facts = { warnings: [] } as unknown as NonNullable<BlockForecasts["facts"]>;
         return [
           {
             ticker,

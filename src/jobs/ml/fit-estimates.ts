@@ -1,11 +1,11 @@
+import type { CostEstimate } from "../../contract/api/job-preview.ts";
 import type { MlSettings } from "../../contract/config/ml-settings.ts";
 import { MucastError } from "../../contract/errors/errors.ts";
 import { counted } from "../../contract/errors/wording.ts";
 import type { ModelName } from "../../contract/model-params/models.ts";
 import { mib } from "../../engine/process-memory.ts";
-import type { Estimate } from "../plan.ts";
 
-type Regressor = Pick<MlSettings, "model" | "scaler" | "resolvedParams">;
+type Regressor = Pick<MlSettings, "model" | "scaler" | "model_params">;
 
 /**
  * What one fit costs. `value` and `row`: peak bytes of a worker for each value and each row of the training matrix, without the mapped matrix
@@ -32,7 +32,7 @@ const FLOAT_BYTES = 8;
 export function estimateFits(
   { model }: Pick<MlSettings, "model">,
   sizes: readonly { readonly rows: number; readonly columns: number }[],
-): Estimate {
+): CostEstimate {
   const { milliseconds, nanoseconds } = FIT_COSTS[model.name];
   const values = sizes.map(({ rows, columns }) => rows * columns);
   return {
@@ -41,39 +41,31 @@ export function estimateFits(
   };
 }
 
-/** What one fit reads; `hasAbsent` if some tickers lack a column; `shuffledRows` are predicted with shuffled features. */
+/** What one fit reads; `hasAbsent` if some tickers lack a column. */
 interface FitSize {
   readonly rows: number;
   readonly columns: number;
   readonly hasAbsent: boolean;
-  readonly shuffledRows?: number;
 }
 
-/** The private memory of a worker without a task. */
 const WORKER_BYTES = 32 * 2 ** 20;
-
-/** lightgbm chooses its bins by a sample of so many rows, which it holds before it has made them. */
-const BIN_SAMPLE = { rows: 200_000, valueBytes: 14 };
 
 /** Bytes of a tree node in scikit-learn, with its value. */
 const TREE_NODE_BYTES = 72;
 
 /** Estimated peak memory of a worker for a fit, in bytes, without the files that it maps. */
-export function workerBytes(size: FitSize, { model: { name }, scaler, resolvedParams }: Regressor): number {
-  const { rows, columns, hasAbsent, shuffledRows = 0 } = size;
+export function workerBytes(size: FitSize, { model: { name }, scaler, model_params }: Regressor): number {
+  const { rows, columns, hasAbsent } = size;
   // Scalers copy the rows, and so does filling in absent columns. The first copy is freed once the second is made.
   const copies = (scaler === "none" ? 0 : 1) + (hasAbsent ? 1 : 0);
   const extra = name === "linear" ? 0 : name === "ridge" ? Math.max(0, copies - 1) : Math.min(copies, 1);
-  // The rows, and their copy that the scaler makes.
-  const copied = FLOAT_BYTES * columns * (extra * rows + 2 * shuffledRows);
-  const library = FIT_COSTS[name].value * rows * columns + FIT_COSTS[name].row * rows;
-  const sample = name === "lightgbm" ? BIN_SAMPLE.valueBytes * Math.min(rows, BIN_SAMPLE.rows) * columns : 0;
-  const trees = name === "random_forest" ? forestBytes(rows, resolvedParams) : 0;
-  return Math.ceil(WORKER_BYTES + copied + Math.max(library, sample) + trees);
+  const { value, row } = FIT_COSTS[name];
+  const trees = name === "random_forest" ? forestBytes(rows, model_params) : 0;
+  return Math.ceil(WORKER_BYTES + rows * (columns * (FLOAT_BYTES * extra + value) + row) + trees);
 }
 
 /** The trees of a forest, which grow until a leaf has `min_samples_leaf` rows or they reach their depth or size limit. */
-function forestBytes(rows: number, params: MlSettings["resolvedParams"]): number {
+function forestBytes(rows: number, params: MlSettings["model_params"]): number {
   const numberOf = (name: string, otherwise: number): number => {
     const value = Number(JSON.stringify(params[name] ?? null));
     return Number.isFinite(value) ? value : otherwise;

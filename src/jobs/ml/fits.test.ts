@@ -1,9 +1,8 @@
 import assert from "node:assert/strict";
-import { once } from "node:events";
 import { test } from "node:test";
 import { MucastError } from "../../contract/errors/errors.ts";
 import type { FitPredictResult } from "../../engine/pool/protocol.ts";
-import { type BlockFit, fitWarnings, importancesOf, type RunTask, runFits, runRefits } from "./fits.ts";
+import { type BlockFit, fitWarnings, importancesOf, type RunTask, runFits } from "./fits.ts";
 
 const RESULT = { unconverged_fits: 0 } as FitPredictResult;
 
@@ -14,120 +13,65 @@ function refit(block: number): BlockFit {
   return { block, train: [0, 10 + block], predict: [50 + 2 * block, 52 + 2 * block], diagnose: true };
 }
 
-/** A fake engine: predicts training rows + predicted row / 1000. Some fits cannot be trained, and some rows cannot be predicted. */
-class FakeEngine {
-  readonly asked: string[] = [];
-  readonly #untrained: readonly number[];
-  readonly #unpredicted: readonly number[];
-
-  constructor(untrained: readonly number[], unpredicted: readonly number[] = []) {
-    this.#untrained = untrained;
-    this.#unpredicted = unpredicted;
-  }
-
-  run: RunTask = async (fits) => {
-    this.asked.push(fits.map(({ train, predict }) => `${train[1]}:${predict.join("-")}`).join(" "));
-    return fits.map(({ train, predict: [from, to] }) => {
-      if (this.#untrained.includes(train[1])) throw new MucastError("fit_failed", `training ${train[1]}`);
-      const rows = Array.from({ length: to - from }, (_, i) => from + i);
-      const row = rows.find((one) => this.#unpredicted.includes(one));
-      if (row !== undefined) throw new MucastError("fit_failed", `predicting ${row}`);
-      const predicted = Float64Array.from(rows, (one) => train[1] + one / 1000);
-      return { predicted, permuted: [], diagnosis: undefined, result: RESULT };
+/** A fake engine: predicts training rows + predicted row / 1000. Fits on some numbers of rows fail. */
+function fakeEngine(failing: Readonly<Record<number, MucastError["code"]>>): RunTask {
+  return async (fits) =>
+    fits.map(({ train, predict: [from, to] }) => {
+      const code = failing[train[1]];
+      if (code !== undefined) throw new MucastError(code, `training ${train[1]}`);
+      const rows = Array.from({ length: to - from }, (_, i) => train[1] + (from + i) / 1000);
+      return { predicted: Float64Array.from(rows), permuted: [], diagnosis: undefined, result: RESULT };
     });
-  };
 }
 
-const REFITS = [1, 2, 3, 4, 5].map(refit);
+const FOLDS = [4, 6, 8].map((rows) => ({ train: [0, rows], predict: [rows, rows + 2] }) as const);
+const FITS = { folds: FOLDS, blocks: [FIRST, ...[1, 2, 3, 4, 5].map(refit)] } as const;
+const { signal } = new AbortController();
 
-function values(done: Awaited<ReturnType<typeof runRefits>>) {
-  return done.map(({ block, model, train, predicted, error }) => [
-    block,
-    model,
-    train[1],
-    [...predicted],
-    error?.message,
-  ]);
-}
-
-test("each block has the predictions of its own fit, however fits are divided into tasks", async () => {
-  const expected = [1, 2, 3, 4, 5].map((b) => [
-    b,
-    b,
-    10 + b,
-    [10 + b + (50 + 2 * b) / 1000, 10 + b + (51 + 2 * b) / 1000],
-    undefined,
-  ]);
-  for (const tasks of [[REFITS], REFITS.map((fit) => [fit]), [REFITS.slice(0, 2), REFITS.slice(2)]]) {
-    assert.deepEqual(values(await runRefits(FIRST, tasks, new FakeEngine([]).run)), expected);
-  }
-});
-
-test("the last good model forecasts the rows of a refit that cannot be trained, however fits are divided into tasks", async () => {
-  const expected = [
-    [1, 0, 10, [10.052, 10.053], "training 11"],
-    [2, 2, 12, [12.054, 12.055], undefined],
-    [3, 2, 12, [12.056, 12.057], "training 13"],
-    [4, 2, 12, [12.058, 12.059], "training 14"],
-    [5, 5, 15, [15.06, 15.061], undefined],
-  ];
-  for (const tasks of [[REFITS], REFITS.map((fit) => [fit]), [REFITS.slice(0, 3), REFITS.slice(3)]]) {
-    const done = await runRefits(FIRST, tasks, new FakeEngine([11, 13, 14]).run);
-    assert.deepEqual(values(done), expected);
-    const [warning] = fitWarnings({ folds: [], blocks: done }, "KO", "KO");
+for (const size of [1, 2, 9]) {
+  test(`in tasks of ${size}, the last good model forecasts the rows of a refit that fails`, async () => {
+    const failing = { 11: "fit_failed", 13: "fit_failed", 14: "fit_failed" } as const;
+    const results = await runFits(FITS, size, signal, fakeEngine(failing));
+    assert.ok(!(results instanceof MucastError));
+    assert.deepEqual(
+      results.blocks.map(({ block, model, train, predicted, error }) => [
+        ...[block, model, train[1], [...predicted], error?.message],
+      ]),
+      [
+        [0, 0, 10, [10.05, 10.051], undefined],
+        [1, 0, 10, [10.052, 10.053], "training 11"],
+        [2, 2, 12, [12.054, 12.055], undefined],
+        [3, 2, 12, [12.056, 12.057], "training 13"],
+        [4, 2, 12, [12.058, 12.059], "training 14"],
+        [5, 5, 15, [15.06, 15.061], undefined],
+      ],
+    );
+    assert.deepEqual(
+      results.folds.map(({ predicted }) => predicted[0]),
+      [4.004, 6.006, 8.008],
+    );
+    const [warning] = fitWarnings(results, "KO", "KO");
     assert.deepEqual([warning!.ticker, warning!.count], ["KO", 3]);
     assert.match(warning!.message, /3 refits failed.*6 rows.*training 11/);
-  }
-});
-
-test("a row that cannot be predicted is an error, even with a replacement model", async () => {
-  const fails = (untrained: number[], row: number) =>
-    assert.rejects(runRefits(FIRST, [REFITS], new FakeEngine(untrained, [row]).run), {
-      code: "fit_failed",
-      message: `predicting ${row}`,
-    });
-  await fails([], 57);
-  await fails([13], 57);
-});
-
-test("an error of the engine does not count as a failed fit", async () => {
-  const engine = new FakeEngine([13]);
-  const run: typeof engine.run = async (fits) => {
-    if (fits[0]!.train[1] === 14) throw new MucastError("engine_crashed", "gone");
-    return engine.run(fits);
-  };
-  const tasks = REFITS.map((fit) => [fit]);
-  await assert.rejects(runRefits(FIRST, tasks, run), { code: "engine_crashed" });
-});
-
-/** Runs folds that predict rows from 10, 20 and 30, and two blocks. Fold 20 fails; fold 10 fails after all others; the rest wait to be ended. */
-function runWithError(error: Error) {
-  const ended: number[] = [];
-  const others = Promise.withResolvers<void>();
-  const run: RunTask = async ([fit], stop) => {
-    const [from] = fit!.predict;
-    if (from === 20) throw error;
-    await (from === 10 ? Promise.race([others.promise, once(stop!, "abort")]) : once(stop!, "abort"));
-    if (!stop!.aborted) throw new MucastError("fit_failed", "the first");
-    ended.push(from);
-    if (ended.length === 3) others.resolve();
-    throw stop!.reason;
-  };
-  const folds = [10, 20, 30].map((from) => ({ train: [0, from], predict: [from, from + 10] }) as const);
-  const result = runFits({ folds, blocks: [FIRST, refit(1)] }, { size: 1, stopsEarly: true }, run);
-  return { ended, result };
+  });
 }
 
-test("an error of a task ends the tasks after it, and the first error in time order is the result", async () => {
-  const { ended, result } = runWithError(new MucastError("fit_failed", "the second"));
-  assert.equal(((await result) as MucastError).message, "the first");
-  assert.deepEqual(ended.sort(), [30, 50, 52]);
-});
-
-test("an error of the job ends all tasks", async () => {
-  const { ended, result } = runWithError(new MucastError("output_failed", "disk full"));
-  await assert.rejects(result, { message: "disk full" });
-  assert.deepEqual(ended.sort(), [10, 30, 50, 52]);
+test("the first error in time order of any other fit is the result, and one of the engine ends all", async () => {
+  const failing = { 6: "fit_failed", 8: "engine_crashed", 14: "engine_crashed" } as const;
+  const error = await runFits(FITS, 1, signal, fakeEngine(failing));
+  assert.equal((error as MucastError).message, "training 6");
+  const crashed = await runFits(FITS, 1, signal, fakeEngine({ 14: "engine_crashed" }));
+  assert.equal((crashed as MucastError).code, "engine_crashed");
+  // It trains, but its rows cannot be predicted.
+  const unpredicted: RunTask = async (fits, ...more) => {
+    const done = await fakeEngine({})(fits, ...more);
+    if (fits.some(({ predict: [from, to] }) => from <= 57 && 57 < to))
+      throw new MucastError("fit_failed", "predicting 57");
+    return done;
+  };
+  assert.equal(((await runFits(FITS, 1, signal, unpredicted)) as MucastError).message, "predicting 57");
+  const full = runFits(FITS, 1, signal, fakeEngine({ 6: "fit_failed", 15: "output_failed" }));
+  await assert.rejects(full, { code: "output_failed" });
 });
 
 /** Blocks whose fits list these importances; `undefined` for a library that has none. */

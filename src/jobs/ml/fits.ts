@@ -6,10 +6,24 @@ import type { Warning } from "../../contract/problems/warnings.ts";
 import { readArray, removeArray } from "../../engine/npy.ts";
 import type { RunOptions } from "../../engine/pool/pool.ts";
 import type { Diagnosis, FitPredictResult, FitPredictTask } from "../../engine/pool/protocol.ts";
-import { sampleDeviation } from "../../evaluate/statistics.ts";
-import type { FitRun } from "../plan.ts";
-import type { Importance } from "../shared/modelled-ticker.ts";
-import { constantWarning, failedRefits } from "../shared/ticker-warnings.ts";
+import { outOfFoldMeans } from "../../evaluate/baselines.ts";
+import { concatenate } from "../../evaluate/forecast-rows.ts";
+import { mean, rootMeanSquare, sampleDeviation } from "../../evaluate/statistics.ts";
+import { datesOf } from "../../panel/as-of.ts";
+import type { Fold } from "../../panel/folds.ts";
+import type { RefitBlock } from "../../panel/refit-blocks.ts";
+import { fitLabels, forecastReturns, type PanelRows } from "../../panel/ticker-panel.ts";
+import { constantWarning, failedRefits } from "../shared/job-warnings.ts";
+import {
+  forecastRows,
+  heldOutPart,
+  type Importance,
+  joinRows,
+  type ModelledTicker,
+  rowFacts,
+  type ScoreModel,
+} from "../shared/modelled-ticker.ts";
+import { runEach } from "../shared/run-concurrently.ts";
 
 /** Half-open row range of a matrix, whose rows are those that some fit learns from, followed by the score rows. */
 type RowRange = readonly [from: number, to: number];
@@ -57,38 +71,54 @@ export interface FitResults {
 
 export type RunTask = (
   fits: readonly (PlannedFit | BlockFit)[],
-  signal?: AbortSignal,
+  signal: AbortSignal,
 ) => Promise<readonly FitPredictions[]>;
 
 /**
- * Runs all fits, the largest first, in tasks of `size` neighbours.
- * @param stopsEarly whether an error of a task ends the tasks after it in time order. That also ends the processes of their workers, which
- *   pays for long fits.
- * @returns the first error in time order of the fits, if one fails: which fails first depends on the number of workers.
- * @throws MucastError of the engine that is not about one task.
+ * Runs all fits, the largest first, in tasks of `size` neighbours. If the fit of a block after the first fails, the last good model is fitted
+ * once more and predicts the rows of the block.
+ * @returns the first error in time order of the fits, if another one fails: which fails first depends on the number of workers.
+ * @throws MucastError of the engine that is not about one task; it ends all tasks.
  */
 export async function runFits(
   { folds, blocks: [first, ...later] }: MatrixFits,
-  { size, stopsEarly = false }: { readonly size: number; readonly stopsEarly?: boolean },
+  size: number,
+  outer: AbortSignal,
   runTask: RunTask,
 ): Promise<MucastError | FitResults> {
-  const run = stopAfterErrors(runTask, stopsEarly);
-  const refits = runRefits(first, cutFits(later, size), run).catch(returnTaskError);
-  const base = cutFits([...folds, first], size)
-    .toReversed()
-    .map((fits) => run(fits).catch(returnTaskError))
-    .toReversed();
-  try {
-    const [results, refitted] = await Promise.all([Promise.all(base), refits]);
-    const error = [...results, refitted].find((result) => result instanceof MucastError);
-    if (error !== undefined) return error;
-    const done = (results as (readonly FitPredictions[])[]).flat();
-    const { block, train } = first;
-    const own = { block, model: block, train, ...done.at(-1)! };
-    return { folds: done.slice(0, -1), blocks: [own, ...(refitted as BlockPredictions[])] };
-  } finally {
-    await Promise.allSettled([...base, refits]);
+  const base = cutFits([...folds, first], size);
+  const refits = cutFits(later, size);
+  const run = (fits: readonly (PlannedFit & Partial<BlockFit>)[], signal = outer) =>
+    runTask(fits, signal).catch(returnTaskError);
+  const results = await runEach<MucastError | readonly FitPredictions[]>(outer, async (start, signal) => {
+    for (const fits of [...base, ...refits].toReversed()) start(run(fits, signal));
+  });
+  const [done, refitted] = [results.splice(refits.length).reverse(), results.reverse()];
+  const error = done.find((result) => result instanceof MucastError);
+  if (error !== undefined) return error;
+  const predicted = (done as (readonly FitPredictions[])[]).flat();
+  const { block, train } = first;
+  const blocks: BlockPredictions[] = [{ block, model: block, train, ...predicted.at(-1)! }];
+  for (const [i, fits] of refits.entries()) {
+    for (const [j, fit] of fits.entries()) {
+      const { block, train } = fit;
+      let own = refitted[i]!;
+      if (own instanceof MucastError && fits.length > 1) own = await run([fit]);
+      else if (!(own instanceof MucastError)) own = [own[j]!];
+      if (own instanceof MucastError) {
+        if (own.code === "engine_crashed") return own;
+        // If it can be trained, its rows cannot be predicted: the model of a forecast would depend on later rows of its block.
+        const { predict } = fit;
+        const trained = await run([{ block, train, predict: [predict[0], predict[0]] }]);
+        if (!(trained instanceof MucastError)) return own;
+        const { model, train: learned } = blocks.at(-1)!;
+        const again = await run([{ ...fit, train: learned }]);
+        if (again instanceof MucastError) return again;
+        blocks.push({ ...again[0]!, block, model, train: learned, error: own });
+      } else blocks.push({ ...own[0]!, block, model: block, train });
+    }
   }
+  return { folds: predicted.slice(0, -1), blocks };
 }
 
 function cutFits<F>(fits: readonly F[], size: number): (readonly F[])[] {
@@ -97,111 +127,28 @@ function cutFits<F>(fits: readonly F[], size: number): (readonly F[])[] {
   return tasks;
 }
 
-function isTaskError(error: unknown): error is MucastError {
-  return error instanceof MucastError && ["fit_failed", "engine_crashed"].includes(error.code);
-}
-
 function returnTaskError(error: unknown): MucastError {
-  if (isTaskError(error)) return error;
+  if (error instanceof MucastError && ["fit_failed", "engine_crashed"].includes(error.code)) return error;
   throw error;
 }
 
-/**
- * Ends tasks whose results are of no use: an error of the job ends all, with `stopsEarly` one of a task those after it in time order, so that
- * it stays the first error. A failed refit ends none, because an earlier model replaces it.
- */
-function stopAfterErrors(runTask: RunTask, stopsEarly: boolean): RunTask {
-  const running = new Set<{ readonly from: number; readonly stop: AbortController }>();
-  let end: { readonly from: number; readonly error: unknown } | undefined;
-  return async (fits) => {
-    const [fit] = fits;
-    // Tasks predict ascending rows.
-    const from = fit!.predict[0];
-    if (end !== undefined && from > end.from) throw end.error;
-    const own = { from, stop: new AbortController() };
-    running.add(own);
-    try {
-      return await runTask(fits, own.stop.signal);
-    } catch (error) {
-      const isReplaced = "block" in fit! && fit.block > 0 && (error as MucastError).code === "fit_failed";
-      if (!isTaskError(error) || (stopsEarly && !isReplaced)) {
-        const after = isTaskError(error) ? from : Number.NEGATIVE_INFINITY;
-        if (end === undefined || after < end.from) end = { from: after, error };
-        for (const other of running) if (other.from > after) other.stop.abort(error);
-      }
-      throw error;
-    } finally {
-      running.delete(own);
-    }
-  };
-}
-
-/**
- * Runs the fits of the blocks after the first. If one cannot be trained, the last good model is fitted once more and predicts the rows of
- * the block. If it can be trained but fails on the rows that it predicts, that is an error: otherwise the model of a forecast would depend
- * on later rows of its block.
- * @param first the fit of the first block, which succeeds or ends all.
- * @throws MucastError fit_failed for the first fit in time order; errors of the engine.
- */
-export async function runRefits(
-  first: BlockFit,
-  tasks: readonly (readonly BlockFit[])[],
-  run: RunTask,
-): Promise<BlockPredictions[]> {
-  const returnFailedFit = (error: unknown): MucastError => {
-    if (error instanceof MucastError && error.code === "fit_failed") return error;
-    throw error;
-  };
-  // All end before one is retried: an engine fault ends the others.
-  const started = tasks.toReversed().map((fits) => run(fits).catch(returnFailedFit));
-  const ended = (await Promise.allSettled(started)).reverse();
-  const done: BlockPredictions[] = [];
-  for (const [i, fits] of tasks.entries()) {
-    const result = ended[i]!;
-    if (result.status === "rejected") throw result.reason;
-    for (const [j, fit] of fits.entries()) {
-      const { block, train } = fit;
-      let own = result.value instanceof MucastError ? result.value : result.value[j]!;
-      if (own instanceof MucastError && fits.length > 1)
-        own = await run([fit]).then(([alone]) => alone!, returnFailedFit);
-      if (own instanceof MucastError) {
-        const { predict } = fit;
-        const trained = await run([{ block, train, predict: [predict[0], predict[0]] }]).catch(
-          returnFailedFit,
-        );
-        if (!(trained instanceof MucastError)) throw own;
-        const last = done.at(-1) ?? { train: first.train, model: first.block };
-        const [stand] = await run([{ ...fit, train: last.train }]);
-        done.push({ ...stand!, block, model: last.model, train: last.train, error: own });
-      } else done.push({ ...own, block, model: block, train });
-    }
-  }
-  return done;
-}
-
 /** The tasks of the fits on one matrix. @param spec `onFit` is called once for each fit, even if the engine tries again. */
-export function taskRunner(
-  spec: Pick<FitRun, "signal"> & {
-    readonly task: Omit<FitPredictTask, "label" | "fits" | "predictions">;
-    readonly columns: readonly string[];
-    readonly groups: number;
-    labelOf(fit: PlannedFit | BlockFit): string;
-    pathOf(task: number): string;
-    /** The ticker and date of a row of the matrix. */
-    placeOf(row: number): { readonly ticker: string; readonly day: Day };
-    onFit(seconds: number): void;
-    run(
-      task: FitPredictTask,
-      options: RunOptions<FitPredictTask>,
-      fits: readonly PlannedFit[],
-    ): Promise<FitPredictResult>;
-  },
-): RunTask {
-  const { signal, columns, groups } = spec;
+export function taskRunner(spec: {
+  readonly task: Omit<FitPredictTask, "label" | "fits" | "predictions">;
+  readonly columns: readonly string[];
+  readonly groups: number;
+  labelOf(fit: PlannedFit | BlockFit): string;
+  pathOf(task: number): string;
+  /** The ticker and date of a row of the matrix. */
+  placeOf(row: number): { readonly ticker: string; readonly day: Day };
+  onFit(seconds: number): void;
+  run(task: FitPredictTask, options: RunOptions<FitPredictTask>): Promise<FitPredictResult>;
+}): RunTask {
+  const { columns, groups } = spec;
   const { permutation, ...common } = spec.task;
   const reported = new Set<string>();
   let tasks = 0;
-  return async (fits, stop) => {
+  return async (fits, signal) => {
     const ref = spec.pathOf(tasks++);
     const shuffles = permutation !== undefined && fits.some(({ pool }) => pool !== undefined);
     const task = {
@@ -215,8 +162,7 @@ export function taskRunner(
       reported.add(key);
       spec.onFit(seconds);
     };
-    const either = stop === undefined ? signal : AbortSignal.any([signal, stop]);
-    const result = await spec.run(task, { signal: either, onProgress }, fits).catch((error: unknown) => {
+    const result = await spec.run(task, { signal, onProgress }).catch((error: unknown) => {
       throw nameTooLarge(error, columns, spec.placeOf);
     });
     const predicted = splitPredictions(result, fits, groups);
@@ -308,4 +254,61 @@ export function importancesOf(
     return { feature, importance, spread: sampleDeviation(Float64Array.from(values)) };
   });
   return { ...(fits[0] && { importances: fits[0] }), ...(last && { lastImportances: last }) };
+}
+
+/** A fold, as positions in a ticker's fit rows, and its first test date, at whose close the labels that its model learns are known. */
+export type DatedFold = Fold & { readonly from: Day };
+
+/** What models predict for the rows of a ticker, in units of the target. */
+interface TickerPredictions {
+  /** Shape (n), rows of the panel that models learn from. */
+  readonly learn: Int32Array;
+  readonly folds: readonly DatedFold[];
+  readonly tested: readonly Pick<FitPredictions, "predicted" | "permuted">[];
+  /** In time order; `train` are positions in `learn`. */
+  readonly scored: readonly BlockPredictions[];
+}
+
+export function forecastTicker(
+  panel: PanelRows,
+  { learn, folds, tested, scored }: TickerPredictions,
+  blocks: readonly RefitBlock[],
+  about: Pick<ModelledTicker, "warnings" | "listed" | "importances" | "lastImportances">,
+): ModelledTicker {
+  const { ticker, fit, score, days, y, joins } = panel;
+  const labels = fitLabels(panel);
+  const parts = folds.map(({ testStart, testEnd }) => fit.subarray(testStart, testEnd));
+  const outOfFold = joinRows(
+    folds.map(({ from }, f) => forecastRows(panel, parts[f]!, tested[f]!.predicted, from)),
+  );
+  const heldOut = heldOutPart(ticker, outOfFold, outOfFoldMeans(labels, folds), labels);
+  let at = 0;
+  const models = scored.map(({ block, train, predicted, error }): ScoreModel => {
+    const from = at;
+    at += predicted.length;
+    const learned = Float64Array.from(learn.subarray(...train), (row) => y[row]!);
+    const labelMean = learned.length === 0 ? 0 : mean(learned);
+    return { block, from, to: at, fitRows: learned.length, labelMean, isStandIn: error !== undefined };
+  });
+  const scores = scored.map((own, m) => {
+    const { from, to } = models[m]!;
+    return forecastRows(panel, score.subarray(from, to), own.predicted, blocks[own.model]!.known);
+  });
+  const [first] = folds;
+  const permuted = tested[0]?.permuted.map((_, g) =>
+    concatenate(folds.map(({ from }, f) => forecastReturns(panel, parts[f]!, tested[f]!.permuted[g]!, from))),
+  );
+  return {
+    ...about,
+    ticker,
+    dates: datesOf(panel),
+    ...(joins === undefined ? {} : { joins }),
+    fitDays: fit.map((row) => days[row]!),
+    fitLabels: labels,
+    score: joinRows(scores),
+    ...{ folds, heldOut, residuals: heldOut, tested: [heldOut], models },
+    unit: first ? rootMeanSquare(labels.subarray(first.trainStart, first.trainEnd)) ** 2 : 0,
+    ...(permuted?.length ? { permuted } : {}),
+    rows: rowFacts(panel),
+  };
 }

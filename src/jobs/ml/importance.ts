@@ -5,17 +5,16 @@ import { MIN_ORDER_TICKERS } from "../../contract/output/later-close.ts";
 import { MIN_DATES } from "../../contract/output/test-quantile.ts";
 import { type ArrayRef, readNpyRows, writeNpy } from "../../engine/npy.ts";
 import type { Permutation } from "../../engine/pool/protocol.ts";
-import { clusterFeatures, type UnitedPair } from "../../evaluate/importance/feature-clusters.ts";
+import { clusterFeatures, rankDistances } from "../../evaluate/importance/feature-clusters.ts";
 import { permutationImportance } from "../../evaluate/importance/permutation-importance.ts";
-import { rankDistances } from "../../evaluate/importance/rank-distances.ts";
 import type { OrderForm } from "../../evaluate/verdict/order.ts";
 import { zScoreName } from "../../panel/cross-section.ts";
 import { uniteFeatures } from "../../panel/feature-union.ts";
 import type { PooledPlan } from "../../panel/pooled-plan.ts";
+import type { ModelledTicker } from "../shared/modelled-ticker.ts";
 import type { OrderedJson } from "../shared/ordered-json.ts";
 import type { FitPanel } from "../shared/panels.ts";
 import type { PlannedFit } from "./fits.ts";
-import type { FittedTicker } from "./fitted-ticker.ts";
 
 /** Features that are shuffled together, because they say nearly the same. */
 export interface FeatureGroup {
@@ -61,7 +60,7 @@ export function groupFeatures(panels: readonly FitPanel[], isPooled: boolean): F
   const scores = new Set(
     learning.flatMap((panel) => panel.columns.slice(panel.columns.length - (panel.zScores ?? 0))),
   );
-  const pairs = names.flatMap((name, column): UnitedPair[] => {
+  const pairs = names.flatMap((name, column): [number, number][] => {
     const score = zScoreName(name);
     return !scores.has(name) && scores.has(score) ? [[column, names.indexOf(score)]] : [];
   });
@@ -157,7 +156,7 @@ export function shufflePooled(
  * @param shuffled the form of order for which a pooled fit shuffled them.
  */
 export function importanceOf(
-  fitted: readonly FittedTicker[],
+  fitted: readonly ModelledTicker[],
   groups: readonly FeatureGroup[],
   shuffled?: OrderForm,
 ): OrderedJson {

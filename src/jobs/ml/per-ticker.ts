@@ -4,20 +4,27 @@ import { MucastError } from "../../contract/errors/errors.ts";
 import { compareCodePoints } from "../../contract/market/ticker-series.ts";
 import type { Failure } from "../../contract/problems/problem.ts";
 import { removeArray, writeNpy } from "../../engine/npy.ts";
-import type { FitPredictTask } from "../../engine/pool/protocol.ts";
 import { walkForwardFolds } from "../../panel/folds.ts";
-import { firstBlock, ONE_BLOCK, type RefitBlock, tickerBlocks } from "../../panel/refit-blocks.ts";
-import { type PanelRows, type TickerPanel, targetsOf } from "../../panel/ticker-panel.ts";
+import { firstBlock, type RefitBlock, tickerBlocks } from "../../panel/refit-blocks.ts";
+import { type PanelRows, targetsOf } from "../../panel/ticker-panel.ts";
 import type { FitOutcome, FitPlan, FitRun, PlannedTicker } from "../plan.ts";
-import { lateTicker, listedOfRows } from "../shared/listed-warnings.ts";
-import { rowFacts } from "../shared/modelled-ticker.ts";
+import { type Listed, lateTicker, listedOfRows } from "../shared/job-warnings.ts";
+import { type ModelledTicker, rowFacts } from "../shared/modelled-ticker.ts";
 import { type FitPanel, loadPanel } from "../shared/panels.ts";
 import { runEach } from "../shared/run-concurrently.ts";
 import { estimateFits } from "./fit-estimates.ts";
-import { type BlockFit, fitWarnings, importancesOf, type MatrixFits, runFits, taskRunner } from "./fits.ts";
-import { type DatedFold, type FittedTicker, forecastTicker } from "./fitted-ticker.ts";
+import {
+  type BlockFit,
+  type DatedFold,
+  fitWarnings,
+  forecastTicker,
+  importancesOf,
+  type MatrixFits,
+  runFits,
+  taskRunner,
+} from "./fits.ts";
 import * as importance from "./importance.ts";
-import { listedOfFeatures, planTicker, planWarnings, refusedColumns } from "./plan-warnings.ts";
+import { planTicker, planWarnings, refusedColumns } from "./plan-warnings.ts";
 
 interface TickerFits extends MatrixFits {
   /** The same folds as positions in the fit rows. */
@@ -27,10 +34,10 @@ interface TickerFits extends MatrixFits {
 }
 
 /** Plans the fits of a ticker, which learn from its `fit` rows and predict its `score` rows. A late ticker has no folds. */
-export function planFits(
+function planFits(
   panel: Pick<PanelRows, "days" | "labelDays" | "y" | "relative" | "fit" | "score" | "joins">,
-  settings: Pick<MlSettings, "cvTestSize" | "nSplits" | "delay" | "window">,
-  jobBlocks: readonly RefitBlock[] = ONE_BLOCK,
+  settings: Pick<MlSettings, "cv_test_size" | "n_splits" | "delay" | "window">,
+  jobBlocks: readonly RefitBlock[],
 ): TickerFits {
   const { fit, days, labelDays } = panel;
   const { window = Number.POSITIVE_INFINITY } = settings;
@@ -63,20 +70,23 @@ export function planPerTicker(
   panels: readonly FitPanel[],
   settings: MlSettings,
   blocks: readonly RefitBlock[],
-): FitPlan<FittedTicker> {
+): FitPlan {
   const tickers: PlannedTicker[] = [];
   const failures: Failure[] = [];
+  const planned: PlannedFits[] = [];
   const sizes: { readonly rows: number; readonly columns: number }[] = [];
-  // The prices of a late ticker may end before it joins.
-  const forecast = panels.filter(({ joins, score }) => joins === undefined || score.length > 0);
-  for (const panel of forecast) {
+  for (const panel of panels) {
     const refused = refusedColumns(panel, settings);
     if (refused !== undefined) {
       failures.push(refused);
       continue;
     }
     const plan = planFits(panel, settings, blocks);
-    const listed = [...listedOfPlan(panel, plan, settings), ...panel.listed];
+    const facts = rowFacts(panel);
+    const fitRows = Math.min(facts.fitRows, settings.window ?? facts.fitRows);
+    const rows = listedOfRows(panel.ticker, { ...facts, fitRows }, plan.tests);
+    const listed = [...rows, ...lateTicker(panel), ...panel.listed];
+    planned.push({ panel, plan, listed });
     tickers.push(planTicker(panel, plan.tests, settings, listed));
     for (const { train } of [...plan.folds, ...plan.blocks])
       sizes.push({ rows: train[1] - train[0], columns: panel.columns.length });
@@ -85,148 +95,113 @@ export function planPerTicker(
     ...{ tickers, failures, fits: sizes.length, steps: sizes.length },
     estimate: estimateFits(settings, sizes),
     async collect(run) {
-      const groups = settings.importance ? importance.groupFeatures(panels, false) : undefined;
-      const load = function* () {
-        for (const panel of forecast) yield loadPanel(panel, run.isLast);
-      };
-      const outcome = await fitTickers(load, { ...run, settings, blocks, ...(groups && { groups }) });
-      return { ...outcome, ...(groups && { importance: importance.importanceOf(outcome.tickers, groups) }) };
+      const groups = settings.importance ? importance.groupFeatures(panels, false) : [];
+      const outcome = await fitTickers(planned, { ...run, settings, blocks, groups });
+      if (!settings.importance) return outcome;
+      return { ...outcome, importance: importance.importanceOf(outcome.tickers, groups) };
     },
   };
 }
 
-function listedOfPlan(panel: PanelRows, { tests }: TickerFits, { window }: MlSettings) {
-  const facts = rowFacts(panel);
-  const fitRows = Math.min(facts.fitRows, window ?? facts.fitRows);
-  return [...listedOfRows(panel.ticker, { ...facts, fitRows }, tests), ...lateTicker(panel)];
+interface PlannedFits {
+  readonly panel: FitPanel;
+  readonly plan: TickerFits;
+  readonly listed: readonly Listed[];
 }
 
-export interface TickerOptions extends FitRun {
+interface TickerOptions extends FitRun {
   readonly settings: MlSettings;
   readonly blocks: readonly RefitBlock[];
-  /** The groups of features that every fold shuffles; absent without `importance`. */
-  readonly groups?: readonly importance.FeatureGroup[];
+  /** The groups of features that every fold shuffles; empty without `importance`. */
+  readonly groups: readonly importance.FeatureGroup[];
 }
 
-/**
- * Fits every ticker while the job still reads the others. A ticker that fails is listed and the others go on. Each ticker's matrix is a
- * file, which the engine maps, and the copy in this process is dropped at once: the reader is faster than the engine, so thousands of
- * tickers wait for a worker, and their matrices together would keep the whole feature blob in memory.
- * @param read starts the reading; its signal aborts if the engine fails, so that a stalled blob does not delay that error.
- * @throws MucastError errors of the reading, and errors of the engine that are not about one ticker.
- */
+/** Fits the tickers, a few at a time, so that few matrices wait for a worker. A ticker that fails is listed and the others go on. */
 export async function fitTickers(
-  read: (signal: AbortSignal) => AsyncIterable<TickerPanel | Failure> | Iterable<TickerPanel | Failure>,
+  planned: readonly PlannedFits[],
   options: TickerOptions,
-): Promise<FitOutcome<FittedTicker>> {
-  const { settings, blocks, report } = options;
-  let [done, planned, isComplete] = [0, 0, false];
-  const progress = () =>
-    report({ kind: "progress", stage: "fit", done, ...(isComplete ? { total: planned } : {}) });
-  const onFit = () => {
-    done++;
-    progress();
-  };
-  const tickers: FittedTicker[] = [];
+): Promise<FitOutcome> {
+  const { slots } = await options.pool.capacity;
+  const total = planned.reduce((sum, { plan }) => sum + plan.folds.length + plan.blocks.length, 0);
+  const size = Math.max(1, Math.round(total / (TASKS_PER_WORKER * slots)));
+  let done = 0;
+  const progress = () => options.report({ kind: "progress", stage: "fit", done, total });
+  progress();
+  const tickers: ModelledTicker[] = [];
   const failures: Failure[] = [];
-  const results = await runEach<FittedTicker | Failure>(options.signal, async (start, signal) => {
-    let number = 0;
-    for await (const panel of read(signal)) {
-      signal.throwIfAborted();
-      const refused = "code" in panel ? panel : refusedColumns(panel, settings);
-      if ("code" in panel || refused !== undefined) failures.push(refused!);
-      else {
-        const plan = planFits(panel, settings, blocks);
-        planned += plan.folds.length + plan.blocks.length;
-        start(fitTicker(panel, plan, number++, { ...options, signal }, onFit));
+  const waiting = planned.entries();
+  await runEach(options.signal, async (start, signal) => {
+    const lane = async () => {
+      for (const [number, ticker] of waiting) {
+        const result = await fitTicker(ticker, number, size, { ...options, signal }, () => {
+          done++;
+          progress();
+        });
+        if ("code" in result) failures.push(result);
+        else tickers.push(result);
       }
-    }
-    isComplete = true;
-    progress();
+    };
+    for (let i = 0; i < Math.min(planned.length, 2 * slots); i++) start(lane());
   });
   options.timings.finishAll();
-  for (const result of results) {
-    if ("code" in result) failures.push(result);
-    else tickers.push(result);
-  }
   const byTicker = (a: { ticker: string }, b: { ticker: string }) => compareCodePoints(a.ticker, b.ticker);
-  return { tickers: tickers.sort(byTicker), failures: failures.sort(byTicker), warnings: [], listed: [] };
+  return { tickers: tickers.sort(byTicker), failures, warnings: [], listed: [] };
 }
 
-/** A ticker without its features, which are in its matrix. */
-interface WrittenTicker {
-  readonly panel: PanelRows;
-  readonly plan: TickerFits;
-  readonly task: Omit<FitPredictTask, "label" | "fits" | "predictions">;
-  readonly listed: FittedTicker["listed"];
-  /** The number of the ticker within the job: file names never contain a ticker's name. */
-  readonly number: number;
-}
+/** Tasks of neighbouring fits for each worker over a job: enough that at the end no worker waits long for another's last task. */
+const TASKS_PER_WORKER = 32;
 
-/** Writes the matrix of a ticker, at once, then fits it. @throws MucastError output_failed if the work folder's disk is full. */
-function fitTicker(
-  { x, ...panel }: TickerPanel,
-  plan: TickerFits,
+/**
+ * Fits one ticker on a matrix of its own: the rows to learn from, then the score rows.
+ * @returns the failure if the engine's error affects only this ticker. @throws MucastError other errors of the engine; output_failed if the
+ *   work folder's disk is full.
+ */
+async function fitTicker(
+  { panel, plan, listed }: PlannedFits,
   number: number,
-  options: TickerOptions,
+  size: number,
+  { settings, pool, timings, signal, groups, workFolder, isLast, blocks: jobBlocks }: TickerOptions,
   onFit: () => void,
-): Promise<FittedTicker | Failure> {
-  const { settings, workFolder } = options;
-  const rows = [...plan.learn, ...panel.score];
-  const targets = targetsOf(panel);
-  const y = Float64Array.from(plan.learn, (row) => targets[row]!);
-  const k = panel.columns.length;
-  const task = {
-    task: "fit_predict",
-    estimator: settings.estimator,
-    scaler: settings.scaler,
-    x: writeNpy(join(workFolder, `x${number}.npy`), selectRows(x, k, rows), [rows.length, k]),
-    y: writeNpy(join(workFolder, `y${number}.npy`), y, [plan.learn.length]),
-  } as const;
-  const features = listedOfFeatures({ ...panel, x }, settings);
-  const listed = [...listedOfPlan(panel, plan, settings), ...features];
-  return fitMatrix({ panel, plan, task, listed, number }, options, onFit);
-}
-
-/** @returns the failure if the engine's error affects only this ticker. @throws MucastError other errors of the engine. */
-async function fitMatrix(
-  { panel, plan, task, listed, number }: WrittenTicker,
-  options: TickerOptions,
-  onFit: () => void,
-): Promise<FittedTicker | Failure> {
-  const { settings, pool, timings, signal, groups = [], workFolder } = options;
+): Promise<ModelledTicker | Failure> {
   const { ticker, columns, days, score } = panel;
   const { learn, tests, folds, blocks } = plan;
+  const rows = [...learn, ...score];
+  const targets = targetsOf(panel);
+  const values = selectRows(loadPanel(panel, isLast).x, columns.length, rows);
+  const file = (kind: string) => join(workFolder, `${kind}${number}.npy`);
+  const x = writeNpy(file("x"), values, [rows.length, columns.length]);
+  const y = writeNpy(
+    file("y"),
+    Float64Array.from(learn, (row) => targets[row]!),
+    [learn.length],
+  );
+  const { estimator, scaler } = settings;
   const permutation = importance.permutationOf(groups, columns, ticker);
   const run = taskRunner({
-    ...{ signal, columns, groups: groups.length },
-    task: { ...task, permutation },
+    ...{ columns, groups: groups.length },
+    task: { task: "fit_predict", estimator, scaler, x, y, permutation },
     labelOf: () => ticker,
-    pathOf: (own) => join(workFolder, `p${number}-${own}.npy`),
-    placeOf: (row) => ({ ticker, day: days[[...learn, ...score][row]!]! }),
+    pathOf: (task) => file(`p${task}-`),
+    placeOf: (row) => ({ ticker, day: days[rows[row]!]! }),
     onFit: (seconds) => {
       timings.add(ticker, seconds);
       onFit();
     },
-    run: (own, on) => pool.run(own, on),
+    run: (task, on) => pool.run(task, on),
   });
   try {
-    // It ends when the job is canceled; `capacity` ends only with the attempt to reach a cluster.
-    await options.device;
-    const { slots } = await pool.capacity;
-    const size = fitsPerTask(folds.length + blocks.length, options.expectedTickers, slots);
     const tested = groups.length === 0 ? folds : folds.map(importance.withKnownRows);
-    const results = await runFits({ folds: tested, blocks }, { size }, run);
+    const results = await runFits({ folds: tested, blocks }, size, signal, run);
     if (results instanceof MucastError) return { ticker, code: results.code, message: results.message };
     const predicted = { learn, folds: tests, tested: results.folds, scored: results.blocks };
-    return forecastTicker(panel, predicted, options.blocks, {
+    return forecastTicker(panel, predicted, jobBlocks, {
       ...importancesOf(results.blocks, columns),
       warnings: [...planWarnings(panel, tests, settings), ...fitWarnings(results, ticker, ticker)],
       listed,
     });
   } finally {
     timings.finish(ticker);
-    for (const { ref } of [task.x, task.y]) removeArray(ref);
+    for (const { ref } of [x, y]) removeArray(ref);
   }
 }
 
@@ -237,11 +212,4 @@ function selectRows(x: Float64Array, k: number, rows: readonly number[]): Float6
   const selected = new Float64Array(rows.length * k);
   for (const [to, from] of rows.entries()) selected.set(x.subarray(from * k, (from + 1) * k), to * k);
   return selected;
-}
-
-/** The number of tasks per worker over a job: enough that at the end no worker waits long for the last task of another. */
-const TASKS_PER_WORKER = 32;
-
-function fitsPerTask(fits: number, tickers: number, workers: number): number {
-  return Math.max(1, Math.round((tickers * fits) / (TASKS_PER_WORKER * workers)));
 }

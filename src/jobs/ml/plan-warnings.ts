@@ -1,7 +1,6 @@
-/** What a job says about its tickers before anything is fitted. */
 import type { MlSettings } from "../../contract/config/ml-settings.ts";
-import { unmetDemands } from "../../contract/model-params/column-demands.ts";
 import { numbersIn } from "../../contract/model-params/value-checks.ts";
+import { unmetDemands } from "../../contract/model-params/value-rules.ts";
 import type { Failure } from "../../contract/problems/problem.ts";
 import type { Warning } from "../../contract/problems/warnings.ts";
 import { intervalUnsupported } from "../../evaluate/intervals/conformal.ts";
@@ -9,12 +8,12 @@ import { featureSpread } from "../../panel/feature-spread.ts";
 import { type Fold, fewerFolds } from "../../panel/folds.ts";
 import type { PanelRows, TickerPanel } from "../../panel/ticker-panel.ts";
 import type { PlannedTicker } from "../plan.ts";
-import type { Listed } from "../shared/listed-warnings.ts";
+import type { Listed } from "../shared/job-warnings.ts";
 
 export function planWarnings(
   { ticker, fit, warnings, joins }: PanelRows,
   folds: readonly Fold[],
-  { cvTestSize: testSize, nSplits: asked, fit: kind, shrinkage }: MlSettings,
+  { cv_test_size: testSize, n_splits: asked, fit: kind, shrinkage }: MlSettings,
 ): readonly Warning[] {
   // `late_ticker` reports these.
   if (joins !== undefined) return warnings;

@@ -5,7 +5,6 @@ import type { PooledMember, PooledPlan } from "../../panel/pooled-plan.ts";
 import { targetsOf } from "../../panel/ticker-panel.ts";
 import type { FitPanel } from "../shared/panels.ts";
 
-/** Rows are assembled in memory in pieces of this many bytes. */
 const PIECE_BYTES = 32 * 2 ** 20;
 
 /** The size of the matrix in the work folder, in bytes; the page cache needs the same while it is read. */

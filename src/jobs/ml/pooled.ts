@@ -12,33 +12,35 @@ import { type PooledMember, type PooledPlan, planPooled } from "../../panel/pool
 import { firstBlock, type RefitBlock } from "../../panel/refit-blocks.ts";
 import { fitLabels } from "../../panel/ticker-panel.ts";
 import type { FitOutcome, FitPlan, FitRun } from "../plan.ts";
-import { type Listed, lateTicker, listedOfRows } from "../shared/listed-warnings.ts";
-import { rowFacts } from "../shared/modelled-ticker.ts";
+import { plain } from "../shared/job-document.ts";
+import { type Listed, lateTicker, listedOfRows } from "../shared/job-warnings.ts";
+import { type ModelledTicker, rowFacts } from "../shared/modelled-ticker.ts";
 import type { FitPanel } from "../shared/panels.ts";
 import { countFitsAtATime, estimateFits, workerBytes } from "./fit-estimates.ts";
 import {
   type BlockFit,
   type FitResults,
   fitWarnings,
+  forecastTicker,
   importancesOf,
   type MatrixFits,
   type PlannedFit,
   runFits,
   taskRunner,
 } from "./fits.ts";
-import { type FittedTicker, forecastTicker } from "./fitted-ticker.ts";
 import { groupFeatures, importanceOf, shufflePooled } from "./importance.ts";
 import { planTicker, planWarnings, refusedColumns } from "./plan-warnings.ts";
 import { matrixBytes, writePooledMatrix } from "./pooled-matrix.ts";
 
-/** The name of the single fit in warnings, progress and errors. */
 const POOLED = "pooled";
 
 /** The rows of all tickers and the fits on them, which do not depend on the regressor. */
 interface PooledFits extends MatrixFits {
   readonly plan: PooledPlan<FitPanel>;
   readonly union: FeatureUnion;
-  readonly nSplits: number;
+  /** Of the largest fit. */
+  readonly size: Parameters<typeof workerBytes>[0];
+  readonly n_splits: number;
 }
 
 /** Candidates of a job share the rows of the same panels, and everything but the regressor. */
@@ -49,9 +51,9 @@ function planFits(
   settings: MlSettings,
   jobBlocks: readonly RefitBlock[],
 ): PooledFits {
-  const { nSplits } = settings;
+  const { n_splits } = settings;
   const found = PLANNED.get(panels);
-  if (found?.nSplits === nSplits) return found;
+  if (found?.n_splits === n_splits) return found;
   const plan = planPooled(panels, settings, jobBlocks);
   const folds = plan.folds.map(
     ({ trainStart, trainEnd, testEnd }): PlannedFit => ({
@@ -69,7 +71,9 @@ function planFits(
   ) as [BlockFit, ...BlockFit[]];
   const members = plan.members.map(({ panel }) => panel);
   const union = uniteFeatures(members, "each fit uses the mean of the others");
-  const fits = { plan, union, folds, blocks, nSplits };
+  const rows = [...folds, ...blocks].reduce((most, { train }) => Math.max(most, countRows(train)), 0);
+  const size = { rows, columns: union.names.length, hasAbsent: union.warnings.length > 0 };
+  const fits = { plan, union, size, folds, blocks, n_splits };
   PLANNED.set(panels, fits);
   return fits;
 }
@@ -82,22 +86,22 @@ export function planPooledFits(
   panels: readonly FitPanel[],
   settings: MlSettings,
   jobBlocks: readonly RefitBlock[],
-): FitPlan<FittedTicker> {
+): FitPlan {
   const fits = planFits(panels, settings, jobBlocks);
-  const { plan, union, folds, blocks } = fits;
-  const columns = union.names.length;
+  const { plan, union, size, folds, blocks } = fits;
+  const { columns } = size;
   const refused = refusedColumns({ ticker: POOLED, columns: union.names }, settings);
   // Without fit rows, every ticker has failed, or is late and keeps the failure of the cut.
   if (plan.fitRows === 0 || refused !== undefined) {
     const failed = plan.fitRows === 0 ? [] : panels;
     const failures = failed.map(({ ticker }) => ({ ...refused!, ticker }));
-    const none = { tickers: [], failures, warnings: [], listed: [] };
-    return { ...none, fits: 0, steps: 0, estimate: estimateFits(settings, []), collect: async () => none };
+    const none = { tickers: [], failures: [], warnings: [], listed: [] };
+    const estimate = estimateFits(settings, []);
+    return { tickers: [], failures, fits: 0, steps: 0, estimate, collect: async () => none };
   }
   const rows = [...folds, ...blocks].map(({ train }) => countRows(train));
-  const size = { rows: Math.max(...rows), columns, hasAbsent: union.warnings.length > 0 };
   return {
-    tickers: forecastMembers(plan).map(({ panel, folds: own }) =>
+    tickers: plan.members.map(({ panel, folds: own }) =>
       planTicker(panel, own, settings, listedOf(panel), absentOf(panel, union)),
     ),
     ...{ failures: [], fits: rows.length, steps: rows.length },
@@ -119,11 +123,6 @@ export function planPooledFits(
     },
     collect: (run) => fitPooled(fits, settings, run),
   };
-}
-
-/** The tickers that have something to forecast: a late one may only be learned from, because its prices end before it joins. */
-function forecastMembers({ members }: PooledPlan<FitPanel>): readonly PooledMember<FitPanel>[] {
-  return members.filter(({ panel }) => panel.joins === undefined || panel.score.length > 0);
 }
 
 /** One regressor learns from all rows, so a ticker's own rows are never too few for the features. */
@@ -151,16 +150,12 @@ function listedOfPool({ plan, blocks, union: { names } }: PooledFits): Listed[] 
  * @throws MucastError out_of_memory, before anything is fitted, if the largest fit would not fit into the memory; fit_failed or
  *   engine_crashed if any fit fails, because all tickers depend on it; output_failed if the work folder's disk is full.
  */
-async function fitPooled(
-  fits: PooledFits,
-  settings: MlSettings,
-  run: FitRun,
-): Promise<FitOutcome<FittedTicker>> {
+async function fitPooled(fits: PooledFits, settings: MlSettings, run: FitRun): Promise<FitOutcome> {
   const { plan, union, blocks } = fits;
   const { workFolder, timings, signal, report } = run;
   const panels = plan.members.map(({ panel }) => panel);
   const groups = settings.importance ? groupFeatures(panels, true) : [];
-  const runTask = limitTasks(fits, groups.length, settings, run);
+  const runTask = limitTasks(fits, settings, run);
   const { x, y } = writePooledMatrix(plan, union, workFolder);
   if (run.isLast) for (const panel of panels) removeArray(panel.x.ref);
   const shuffle = groups.length === 0 ? undefined : shufflePooled(plan, groups, union.names, workFolder);
@@ -168,14 +163,14 @@ async function fitPooled(
   let done = 0;
   const progress = () =>
     report({ kind: "progress", stage: "fit", done, total: folds.length + blocks.length });
-  await run.device;
   progress();
   const { estimator, scaler } = settings;
   const results = await runFits(
     { folds, blocks },
-    { size: 1, stopsEarly: true },
+    1,
+    signal,
     taskRunner({
-      ...{ signal, columns: union.names, groups: groups.length, run: runTask },
+      ...{ columns: union.names, groups: groups.length, run: runTask },
       task: {
         ...{ task: "fit_predict", estimator, scaler, x, y, views: true },
         ...(union.warnings.length > 0 ? { absent: true } : {}),
@@ -197,17 +192,19 @@ async function fitPooled(
   timings.finishAll();
   for (const { ref } of [x, y, ...(shuffle ? [shuffle.permutation.strata] : [])]) removeArray(ref);
   if (results instanceof MucastError) throw results;
-  const tickers = forecastMembers(plan).map((member) => forecastMember(member, fits, results, settings));
+  const { importances, lastImportances } = importancesOf(results.blocks, union.names);
+  const tickers = plan.members.map((member) => forecastMember(member, fits, results, settings));
   return {
     tickers,
     failures: [],
     pooled: {
-      fitRows: plan.fitRows,
+      fit_rows: plan.fitRows,
       features: union.names.length,
-      labelMean: labelMean(plan),
-      foldRows: fits.folds.map(({ train }) => countRows(train)),
-      ...importancesOf(results.blocks, union.names),
+      label_mean: labelMean(plan),
+      fold_rows: fits.folds.map(({ train }) => countRows(train)),
+      ...(importances && { importances: plain(importances) }),
     },
+    ...(lastImportances && { lastImportances }),
     blockRows: results.blocks.map(({ train }) => countRows(train)),
     ...(shuffle && { importance: importanceOf(tickers, groups, shuffle.form) }),
     listed: listedOfPool(fits),
@@ -218,33 +215,19 @@ async function fitPooled(
 /** The engine process of a node with its libraries, which has its own copy of the matrix in memory. */
 const NODE_ENGINE_BYTES = 128 * 2 ** 20;
 
-/** Runs the task of a fit once there is memory for it. @throws MucastError out_of_memory if there is not enough for the largest. */
+/** Runs tasks as there is memory for them. @throws MucastError out_of_memory if there is not enough for the largest fit. */
 function limitTasks(
-  { plan, union, folds, blocks }: PooledFits,
-  groups: number,
+  { size, plan }: PooledFits,
   settings: MlSettings,
   { pool, memoryLimit: limit }: FitRun,
-) {
-  const columns = union.names.length;
-  const testRows = folds.map(({ predict }) => countRows(predict));
-  const shuffledRows = groups === 0 ? 0 : Math.max(0, ...testRows);
-  const sizeOf = ({ train }: PlannedFit) => ({
-    ...{ rows: countRows(train), columns, shuffledRows },
-    hasAbsent: union.warnings.length > 0,
-  });
-  const read = matrixBytes(plan, columns) + NODE_ENGINE_BYTES;
-  // This process holds the predictions of all groups twice: as the engine returns them, and by ticker.
-  const held = pool.heldBytes() + 2 * 8 * groups * testRows.reduce((sum, rows) => sum + rows, 0);
-  const largest = [...folds, ...blocks].map(sizeOf).reduce((a, b) => (b.rows > a.rows ? b : a));
-  const most = limit === undefined ? undefined : countFitsAtATime(largest, settings, { limit, held });
+): (task: FitPredictTask, options: RunOptions<FitPredictTask>) => Promise<FitPredictResult> {
+  if (limit === undefined) {
+    const memoryBytes = matrixBytes(plan, size.columns) + NODE_ENGINE_BYTES + workerBytes(size, settings);
+    return (task, options) => pool.run(task, { ...options, memoryBytes });
+  }
+  const most = countFitsAtATime(size, settings, { limit, held: pool.heldBytes() });
   const running = new Set<Promise<unknown>>();
-  return async (
-    task: FitPredictTask,
-    options: RunOptions<FitPredictTask>,
-    [fit]: readonly PlannedFit[],
-  ): Promise<FitPredictResult> => {
-    if (most === undefined)
-      return await pool.run(task, { ...options, memoryBytes: read + workerBytes(sizeOf(fit!), settings) });
+  return async (task, options) => {
     while (running.size >= most) await Promise.race(running);
     const result = pool.run(task, options);
     const end = () => running.delete(ended);
@@ -265,7 +248,7 @@ function forecastMember(
   { plan, union }: PooledFits,
   results: FitResults,
   settings: MlSettings,
-): FittedTicker {
+): ModelledTicker {
   const score = places.subarray(learn.length);
   const first = firstBlock(panel, plan.blocks);
   const scored = results.blocks.flatMap((own, b) => {
@@ -293,7 +276,6 @@ function forecastMember(
   });
 }
 
-/** Over the fit rows; sums follow the order of the matrix. */
 function labelMean({ fitRows, members }: PooledPlan<FitPanel>): number {
   const labels = new Float64Array(fitRows);
   for (const { panel, places } of members)

@@ -1,24 +1,20 @@
 import type { Choice } from "../../contract/config/choice/candidates.ts";
 import type { MlCandidates } from "../../contract/config/ml-settings.ts";
 import { type MlSettings, parseMlSettings, seedOf } from "../../contract/config/ml-settings.ts";
-import { recordsRefits } from "../../contract/config/panel-settings.ts";
 import { MucastError } from "../../contract/errors/errors.ts";
-import { trialColumns } from "../../contract/model-params/column-demands.ts";
+import { trialColumns } from "../../contract/model-params/value-rules.ts";
 import { regressorLibraries } from "../../engine/environment/engine-status.ts";
 import type { EnginePool } from "../../engine/pool/pool.ts";
-import { ONE_BLOCK } from "../../panel/refit-blocks.ts";
 import type { JobKind } from "../plan.ts";
+import { combineRegressors } from "../shared/choice/combine-candidates.ts";
 import type { JobContext } from "../shared/job.ts";
 import { recordedMl } from "../shared/recorded-settings.ts";
 import { now } from "../shared/timings.ts";
-import { combineRegressors } from "./candidates/combine-regressors.ts";
-import { SharedFits } from "./candidates/shared-fits.ts";
-import type { FittedTicker } from "./fitted-ticker.ts";
-import { fitTickers, planPerTicker } from "./per-ticker.ts";
+import { planPerTicker } from "./per-ticker.ts";
 import { listedOfFeatures } from "./plan-warnings.ts";
 import { planPooledFits } from "./pooled.ts";
 
-export const REGRESSORS: JobKind<MlSettings, FittedTicker> = {
+export const REGRESSORS: JobKind<MlSettings> = {
   environment: "ml",
   parse: parseMlSettings,
   libraries: (settings) => [
@@ -32,33 +28,20 @@ export const REGRESSORS: JobKind<MlSettings, FittedTicker> = {
   listed: listedOfFeatures,
   plan: (panels, settings, blocks) =>
     (settings.fit === "pooled" ? planPooledFits : planPerTicker)(panels, settings, blocks),
-  fitWhileReading: (settings) =>
-    comparesTickers(settings)
-      ? undefined
-      : (read, run) => fitTickers(read, { ...run, settings, blocks: ONE_BLOCK }),
-  poolsOf: SharedFits.poolsOf,
   tested: (settings, choice) => ({
     ...settings,
-    nSplits: settings.nSplits + (choice as MlCandidates).warmUp,
+    n_splits: settings.n_splits + (choice as MlCandidates).warm_up,
   }),
-  testedParts: ({ heldOut }) => [heldOut],
   choose: (fits, first, choice) => combineRegressors(fits, first, choice as MlCandidates),
   judged: () => "out_of_fold",
   recorded: recordedMl,
   seed: seedOf,
-  model: ({ model, resolvedParams }) => ({ name: model.name, params: resolvedParams }),
+  model: ({ model, model_params }) => ({ name: model.name, params: model_params }),
   fit: ({ fit }) => fit,
 };
 
 function candidatesOf({ choice, ...settings }: MlSettings & { readonly choice?: Choice<MlSettings> }) {
   return choice?.candidates.map((candidate) => candidate.settings) ?? [settings];
-}
-
-/** Whether something needs the rows of all tickers before the first is fitted. */
-function comparesTickers(settings: MlSettings): boolean {
-  const { fit, target, crossSection, choice, importance } = settings;
-  const isAlone = fit === "per_ticker" && target === "return" && !crossSection && !importance;
-  return !isAlone || choice !== undefined || recordsRefits(settings);
 }
 
 /** The usual trial takes a fraction of a second; a task on a cluster may wait longer. */

@@ -2,26 +2,24 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { parseDlSettings } from "../../contract/config/dl-settings.ts";
 import { outputBlobSchema } from "../../contract/output/output-blob.ts";
-import type { TrainingRecord } from "../dl/ensemble.ts";
-import { judgedBy, type TrainedTicker } from "../dl/trained-ticker.ts";
+import type { TrainingRecord } from "../dl/train-networks.ts";
 import { evaluateForecasts, type ScoreSettings } from "./evaluate-forecasts.ts";
 import { jobDocument, plain } from "./job-document.ts";
+import { judgedBy, type ModelledTicker } from "./modelled-ticker.ts";
 import { orderedPieces } from "./ordered-json.ts";
 import { NO_ENGINE, provenance } from "./provenance.ts";
 import { recordedDl } from "./recorded-settings.ts";
 
-function evaluateDl(trained: readonly TrainedTicker[], settings: ScoreSettings, asOf: number) {
+function evaluateDl(trained: readonly ModelledTicker[], settings: ScoreSettings, asOf: number) {
   const rows = settings.intervals === undefined ? "validation" : "calibration";
-  return evaluateForecasts(trained.map(judged), rows, settings, asOf);
+  return evaluateForecasts(trained, rows, settings, asOf);
 }
-
-const judged = (ticker: TrainedTicker) => ({ ...ticker, ...judgedBy(ticker.validation, ticker.calibration) });
 
 const SHA = "0".repeat(64);
 
 function outputOf(
   prediction: object | string,
-  trained: readonly TrainedTicker[] = [],
+  trained: readonly ModelledTicker[] = [],
   training: ReadonlyMap<string, TrainingRecord> = new Map(),
 ) {
   const own = typeof prediction === "string" ? prediction : JSON.stringify(prediction);
@@ -34,7 +32,7 @@ function outputOf(
     createdAt: new Date(0),
     window: { start: 0, end: 100, cut: 100 },
     asOf: 100,
-    fits: { tickers: trained.map(judged), failures: [], training: plain(training) },
+    fits: { tickers: trained, failures: [], training: plain(training) },
     evaluation: evaluateDl(trained, settings, 100),
     intervals: settings.intervals,
     shrinkage: settings.shrinkage,
@@ -66,13 +64,13 @@ function rows(days: number[], realised: number[], predicted: number[], trainingM
 }
 
 /** Four score rows, the last without a label; two residuals, both 0.1 above the forecast. */
-const TICKER: TrainedTicker = {
+const TICKER: ModelledTicker = {
   ticker: "10",
   dates: { ticker: "10", days: Int32Array.of(97, 98, 99, 100), lastPriceDay: 100, lastFeatureDay: 100 },
   fitLabels: Float64Array.of(0.2, 0.4),
   models: [{ block: 0, from: 0, to: 4, fitRows: 2, labelMean: (0.2 + 0.4) / 2, isStandIn: false }],
   ...judgedBy(rows([80, 81, 82], [0.3, -0.1, 0.2], [0.2, -0.2, 0]), rows([90, 91], [0.1, 0.2], [0, 0.1])),
-  labelSquare: 0.1,
+  unit: 0.1,
   score: {
     days: Int32Array.of(97, 98, 99, 100),
     labels: Float64Array.of(0.5, 0.4, 0.2, Number.NaN),
@@ -88,7 +86,11 @@ const TICKER: TrainedTicker = {
     latestSpan: 1,
     warmUp: { rows: 0, feature: undefined },
   },
-  splits: { train: { start: 1, end: 50 }, validate: { start: 51, end: 96 }, calibrate: undefined },
+  splits: {
+    train: { start: "1970-01-02", end: "1970-02-20" },
+    validate: { start: "1970-02-21", end: "1970-04-07" },
+    calibrate: null,
+  },
   warnings: [],
   listed: [],
 };
@@ -124,11 +126,7 @@ test("forecasts are listed with their training, and no table is out of fold", ()
   assert.deepEqual(output.mu, { "10": 0.3 });
   assert.deepEqual(output.training, { "10": record });
   assert.deepEqual([output.mu_dates, output.window.median_spacing_days], [{ "10": "1970-04-11" }, 1]);
-  const splits = {
-    train: { start: "1970-01-02", end: "1970-02-20" },
-    validate: { start: "1970-02-21", end: "1970-04-07" },
-    calibrate: null,
-  };
+  const { splits } = TICKER;
   const fits = output.fits!;
   assert.ok(Math.abs(fits["10"]!.label_deviation! - 0.1) < 1e-15);
   assert.deepEqual(fits, {

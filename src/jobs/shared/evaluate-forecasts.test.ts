@@ -1,14 +1,14 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { mean } from "../../evaluate/statistics.ts";
-import type { FittedTicker } from "../ml/fitted-ticker.ts";
 import { evaluateForecasts } from "./evaluate-forecasts.ts";
 import { foldedRows } from "./modelled-ticker.testing.ts";
+import type { ModelledTicker } from "./modelled-ticker.ts";
 
 const TICKERS = 12;
 const ROWS = 40;
 
-function fitted(index: number): FittedTicker {
+function fitted(index: number): ModelledTicker {
   const ticker = `T${index}`;
   const days = (from: number, count: number) => Int32Array.from({ length: count }, (_, i) => from + i);
   const values = (count: number, of: number) =>

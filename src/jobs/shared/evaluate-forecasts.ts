@@ -7,12 +7,12 @@ import type { OutputBlob } from "../../contract/output/output-blob.ts";
 import type { JudgedRows, Verdict } from "../../contract/output/verdict.ts";
 import { type SetTables, setTables } from "../../evaluate/baselines.ts";
 import { blockFactors } from "../../evaluate/block-factors.ts";
-import { blockSkills } from "../../evaluate/block-skill.ts";
 import { delayedOrders } from "../../evaluate/delayed-order.ts";
 import { exposureTable } from "../../evaluate/exposures.ts";
 import { asRanked, type DatedForecasts, type ForecastRows, labelled } from "../../evaluate/forecast-rows.ts";
-import type { ForecastTable } from "../../evaluate/forecast-table.ts";
+import { blockSkills, type ForecastTable } from "../../evaluate/forecast-table.ts";
 import { withoutResiduals } from "../../evaluate/intervals/conformal.ts";
+import { coverageByDate } from "../../evaluate/intervals/coverage.ts";
 import {
   type IntervalChoice,
   type IntervalTables,
@@ -22,16 +22,13 @@ import {
 import { commonLevels, type Levels, shrinkForecasts, withLevels } from "../../evaluate/levels.ts";
 import { isWild, shrinkageTable } from "../../evaluate/shrinkage.ts";
 import { deviation } from "../../evaluate/statistics.ts";
-import { coverageByDate } from "../../evaluate/verdict/findings.ts";
 import { laterSentence } from "../../evaluate/verdict/later-sentence.ts";
 import { type JudgedSet, verdictOf } from "../../evaluate/verdict/verdict.ts";
 import { muRow } from "../../panel/as-of.ts";
 import { ONE_BLOCK, type RefitBlock } from "../../panel/refit-blocks.ts";
-import { levelKnownAt, type PanelRows } from "../../panel/ticker-panel.ts";
+import { negativeSlope, verdictWarnings } from "./job-warnings.ts";
 import type { ModelledTicker, ScoreRows } from "./modelled-ticker.ts";
-import { negativeSlope, verdictWarnings } from "./ticker-warnings.ts";
 
-/** The settings that decide which forecasts a job derives from those of its models. */
 export interface ScoreSettings extends RefitSettings {
   readonly intervals?: IntervalChoice;
   readonly delay?: number;
@@ -40,7 +37,6 @@ export interface ScoreSettings extends RefitSettings {
 
 export type ScoredTicker = ReturnType<typeof scoreTicker>;
 
-/** The table of the model's forecasts, with what their order is worth. */
 type ModelTable = ForecastTable & Pick<OutputBlob["metrics"]["score"], "by_delay" | "exposures">;
 
 export type ScoreTables = ReturnType<typeof scoreTables>;
@@ -48,16 +44,6 @@ export type ScoreTables = ReturnType<typeof scoreTables>;
 export type Exposures = ReadonlyMap<string, TickerExposures>;
 
 export type Evaluation = ReturnType<typeof evaluateForecasts>;
-
-/** The level of the forecasts of these rows of a panel, which one model made; none without target `relative`. @param known as in `forecastReturns`. */
-export function levelOf(
-  panel: Pick<PanelRows, "relative" | "days">,
-  [first]: Int32Array,
-  known: Day | undefined,
-): Levels {
-  if (panel.relative === undefined || first === undefined) return [];
-  return [{ from: panel.days[first]!, level: levelKnownAt(panel, known) }];
-}
 
 /**
  * Intervals, metrics, baselines, shrinkage and the verdict of the forecasts of all tickers.
@@ -161,6 +147,8 @@ function scoreTicker(
   const labelDeviation = deviation(fitLabels);
   return {
     dates,
+    /** The forecast return at `asOf`; undefined if its last row is too old. */
+    mu,
     /** Published forecasts: the model's, times the factors. */
     score: {
       ...{ ticker, days, predicted, realised: labels, trainingMean, labelDeviation },
@@ -174,7 +162,6 @@ function scoreTicker(
     model: isPooled && hasZero ? model : undefined,
     /** For an ensemble, how far its members' published forecasts of the last score row are from each other. */
     spread: spread === undefined ? undefined : factor * spread,
-    /** Whether the published forecasts are too large to be believed. */
     isWild: isWild({ fitLabels, heldOut: publish(heldOut), score: predicted, mu }),
     ...tickerIntervals(ticker, rows, publish(residuals), intervals),
   };

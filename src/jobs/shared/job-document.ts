@@ -9,25 +9,12 @@ import { type IntervalChoice, METHOD_CONSTANTS } from "../../evaluate/intervals/
 import type { Levels } from "../../evaluate/levels.ts";
 import { deviation, mean } from "../../evaluate/statistics.ts";
 import { withWarning } from "../../evaluate/verdict/verdict.ts";
-import { muRow } from "../../panel/as-of.ts";
 import type { ResolvedWindow } from "../../panel/window.ts";
 import type { FitOutcome } from "../plan.ts";
 import { choiceOf } from "./choice/choice-result.ts";
 import type { Evaluation, ScoredTicker } from "./evaluate-forecasts.ts";
-import { type DateSpan, type Importance, type ModelledTicker, medianSpacing } from "./modelled-ticker.ts";
+import { type Importance, type ModelledTicker, medianSpacing } from "./modelled-ticker.ts";
 import type { OrderedJson } from "./ordered-json.ts";
-
-/** The single regressor of a pooled fit. */
-export interface PooledFit {
-  readonly fitRows: number;
-  readonly features: number;
-  /** Mean label over the fit rows of all tickers, log-return. */
-  readonly labelMean: number;
-  readonly foldRows: readonly number[];
-  readonly importances?: readonly Importance[];
-  /** Importances of the last fit, with their deviations over the fits of all blocks. */
-  readonly lastImportances?: readonly Importance[];
-}
 
 interface DocumentParts {
   readonly operation: Operation;
@@ -66,14 +53,14 @@ export function jobDocument(parts: DocumentParts): OrderedJson {
     machine: parts.machine && plain(parts.machine),
     window: { ...recordedWindow(window, parts.asOf, medianSpacing(fits.tickers)) },
     provenance: parts.provenance,
-    ...muOf(tickers, parts.asOf),
+    ...muOf(tickers),
     ...(tables.verdict && { verdict: plain(withWarning(tables.verdict, warnings)) }),
     metrics: metricsOf(parts),
     model: parts.model,
     warnings: plain(safe),
     failures: plain(fits.failures),
     ...(tags?.length ? { tags } : {}),
-    ...(pooled && { pooled: pooledOf(pooled) }),
+    ...(pooled && { pooled }),
     ...(choice && { choice: choiceOf(choice, parts.candidates ?? []) }),
     ...(importance && { permutation_importance: importance }),
     forecasts: byTicker(tickers, ({ score }) => score.ticker, forecastOf),
@@ -100,23 +87,17 @@ export function recordedWindow(
   };
 }
 
-/**
- * The forecast return at `asOf` of each ticker that has one, the date of the row that it is forecast from, and, for an ensemble, how far
- * its members are apart.
- */
-function muOf(tickers: readonly ScoredTicker[], asOf: number) {
-  const current = tickers.filter(({ dates }) => muRow(dates, asOf).row !== undefined);
+/** The forecast return of each ticker that has one, the date of its row, and, for an ensemble, how far its members are apart. */
+function muOf(tickers: readonly ScoredTicker[]) {
+  const current = tickers.filter(({ mu }) => mu !== undefined);
   const byTicker = <T>(value: (ticker: ScoredTicker) => T | undefined) =>
     new Map(
-      current.flatMap((own) => {
-        const found = value(own);
-        return found === undefined ? [] : [[own.score.ticker, found] as const];
-      }),
-    );
+      current.map((own) => [own.score.ticker, value(own)] as const).filter(([, one]) => one !== undefined),
+    ) as Map<string, T>;
   const models = byTicker(({ model }) => model?.at(-1));
   const spreads = byTicker(({ spread }) => spread);
   return {
-    mu: byTicker(({ score }) => score.predicted.at(-1)),
+    mu: byTicker(({ mu }) => mu),
     ...(models.size === 0 ? {} : { mu_model: models }),
     mu_dates: byTicker(({ dates }) => formatDay(dates.days.at(-1)!)),
     ...(spreads.size === 0 ? {} : { mu_spread: spreads }),
@@ -149,16 +130,6 @@ function metricsOf({ evaluation, intervals, shrinkage: choice }: DocumentParts):
   };
 }
 
-function pooledOf({ fitRows, features, labelMean, foldRows, importances }: PooledFit): OrderedJson {
-  return {
-    fit_rows: fitRows,
-    features,
-    label_mean: labelMean,
-    fold_rows: foldRows,
-    ...importancesOf(importances?.map(({ feature, importance }) => ({ feature, importance }))),
-  };
-}
-
 function importancesOf(importances: readonly Importance[] | undefined) {
   return importances === undefined ? {} : { importances: plain(importances) };
 }
@@ -176,23 +147,14 @@ function forecastOf({ score, bounds, model }: ScoredTicker): OrderedJson {
   };
 }
 
-/** The rows that a ticker's model was fitted on, and the weights of its features. */
 function fitOf({ rows, fitLabels, importances, splits }: ModelledTicker): OrderedJson {
-  const span = (dates: DateSpan | undefined) =>
-    dates === undefined ? null : { start: formatDay(dates.start), end: formatDay(dates.end) };
   return {
     fit_rows: rows.fitRows,
     features: rows.features,
     label_mean: mean(fitLabels),
     label_deviation: deviation(fitLabels),
     ...importancesOf(importances),
-    ...(splits && {
-      splits: {
-        train: span(splits.train),
-        validate: span(splits.validate),
-        calibrate: span(splits.calibrate),
-      },
-    }),
+    ...(splits && { splits: plain(splits) }),
   };
 }
 
@@ -224,7 +186,7 @@ function crossValidationOf({ folds, fitDays, fitLabels, heldOut }: ModelledTicke
 }
 
 function refitsOf(
-  { tickers, pooled, blockRows = [], blockTraining }: DocumentParts["fits"],
+  { tickers, lastImportances, blockRows = [], blockTraining }: DocumentParts["fits"],
   blocks: Evaluation["blocks"],
   shrinkage: ShrinkageChoice,
 ): OrderedJson {
@@ -243,7 +205,7 @@ function refitsOf(
       ...{ dates: across.dates, ic_mean: across.ic_mean, rank_ic_mean: across.rank_ic_mean },
     })),
     by_ticker: new Map(tickers.map((own) => [own.ticker, () => tickerRefitsOf(own, blocks, shrinkage)])),
-    ...importancesOf(pooled?.lastImportances),
+    ...importancesOf(lastImportances),
     ...(blockTraining && { training: blockTraining }),
   };
 }

@@ -1,94 +1,52 @@
+import type {
+  CostEstimate,
+  JobPreview,
+  RefitsPreview,
+  TickerPreview,
+} from "../../contract/api/job-preview.ts";
 import { recordsRefits } from "../../contract/config/panel-settings.ts";
 import { MucastError } from "../../contract/errors/errors.ts";
 import { formatDay } from "../../contract/market/dates.ts";
 import { compareCodePoints } from "../../contract/market/ticker-series.ts";
-import type { OutputBlob } from "../../contract/output/output-blob.ts";
 import type { Failure } from "../../contract/problems/problem.ts";
-import type { Warning } from "../../contract/problems/warnings.ts";
 import { datesOf, muRow } from "../../panel/as-of.ts";
-import type { TickerPanel } from "../../panel/ticker-panel.ts";
-import type { WindowPlan } from "../../panel/window-plan.ts";
-import type { Estimate, FitPlan, JobKind, PlannedTicker } from "../plan.ts";
+import type { FitPlan, JobKind, JobSettings, PlannedTicker } from "../plan.ts";
 import { recordedWindow } from "./job-document.ts";
-import { type ModelledTicker, medianSpacing, rowFacts } from "./modelled-ticker.ts";
+import { noRefit, tickerWarnings } from "./job-warnings.ts";
+import { medianSpacing, rowFacts } from "./modelled-ticker.ts";
 import { readTickers } from "./panels.ts";
-import { type Chosen, planCandidates, prepareTickers, testedSettings } from "./read-and-fit.ts";
+import { planJob } from "./read-and-fit.ts";
 import type { Inputs } from "./read-inputs.ts";
 import { requireCurrentTicker, requireForecasts } from "./require-forecasts.ts";
-import { noRefit, tickerWarnings } from "./ticker-warnings.ts";
 
-/** What a job would make of its request, without training. Counts are rows; dates are `YYYY-MM-DD`. */
-export interface JobPreview {
-  readonly model: { readonly name: string; readonly params: unknown };
-  readonly window: OutputBlob["window"];
-  readonly tickers: readonly TickerPreview[];
-  readonly failures: readonly Failure[];
-  readonly pooled?: PooledPreview;
-  readonly refits?: RefitsPreview;
-  /** Fits, or networks, over all candidates and tickers. */
-  readonly choice?: { readonly candidates: number; readonly fits: number };
-  readonly estimate?: Estimate;
-  readonly warnings: readonly Warning[];
+export interface ValidatedJob extends JobPreview {
   /** The error with which the job would end although both blobs can be read: insufficient_history, no_forecast. */
   readonly error?: MucastError;
 }
 
-export interface PooledPreview {
-  /** Rows that some fit learns from, and score rows. */
-  readonly rows: number;
-  readonly fit_rows: number;
-  readonly columns: number;
-  /** Bytes of the matrix in the work folder. */
-  readonly bytes: number;
-  /** Estimated bytes that the largest fit needs in addition. */
-  readonly fit_bytes: number;
-  readonly folds: number;
-}
-
-export interface RefitsPreview {
-  /** The number of fits: for run_ml_job including those of folds; for run_dl_job networks, including those of ensembles. */
-  readonly fits: number;
-  readonly blocks: number;
-  /** run_dl_job: estimated bytes of the data that the largest network reads. */
-  readonly fit_bytes?: number;
-}
-
-export interface TickerPreview {
-  readonly ticker: string;
-  readonly features: number;
-  readonly fit_rows: number;
-  readonly score_rows: number;
-  readonly folds?: number;
-  /** run_dl_job: windows of each part. */
-  readonly windows?: Readonly<Record<keyof WindowPlan, number>>;
-  readonly first_fit: string;
-  readonly last_fit: string;
-  readonly mu: boolean;
-}
-
 /** Reads every panel and plans it as the job would. @throws MucastError of reading and of planning. */
-export async function previewJob<S extends Chosen<S>, T extends ModelledTicker>(
-  kind: JobKind<S, T>,
-  { settings, warnings }: ReturnType<JobKind<S, T>["parse"]>,
+export async function previewJob<S extends JobSettings<S>>(
+  kind: JobKind<S>,
+  { settings, warnings }: ReturnType<JobKind<S>["parse"]>,
   inputs: Inputs,
   { workFolder, signal }: { readonly workFolder: string; readonly signal: AbortSignal },
-): Promise<JobPreview> {
-  const { refitEvery, choice } = settings;
+): Promise<ValidatedJob> {
+  const { choice } = settings;
   const trains = kind.libraries(settings) !== undefined;
   const store = { workFolder, isPreview: true };
-  const listedOf = (panel: TickerPanel) => kind.listed(panel, settings);
-  const read = await readTickers(inputs.panels(), store, { refitEvery, signal }, listedOf);
-  const ready = prepareTickers(kind, read, [settings, ...testedSettings(kind, settings)], store, listedOf);
-  const { blocks } = ready;
-  const { panels, ...compared } = ready.of(settings);
-  const plan = kind.plan(panels, settings, blocks);
+  const read = await readTickers(inputs.panels(), store, settings, signal, (panel) =>
+    kind.listed(panel, settings),
+  );
+  const { blocks, early, candidates: planned } = planJob(kind, settings, read, store);
+  const { compared } = planned[0]!;
+  const plan = choice === undefined ? planned[0]!.plan : kind.plan(compared.panels, settings, blocks);
   const byTicker = (a: { ticker: string }, b: { ticker: string }) => compareCodePoints(a.ticker, b.ticker);
   const tickers = plan.tickers.toSorted((a, b) => byTicker(a.panel, b.panel));
   const known = new Set([...tickers.map(({ panel }) => panel), ...plan.failures].map(({ ticker }) => ticker));
   const short = compared.failures.filter(({ ticker }) => !known.has(ticker));
   const failures = [...short, ...plan.failures].sort(byTicker);
-  const error = trains ? errorBeforeTraining(ready.early, tickers, failures, inputs) : undefined;
-  const candidates = choice === undefined || !trains ? [] : planCandidates(kind, settings, ready);
+  const error = trains ? errorBeforeTraining(early, tickers, failures, inputs) : undefined;
+  const candidates = choice === undefined || !trains ? [] : planned.map((own) => own.plan);
   const found = tickerWarnings(inputs, tickers.map(describeTicker), [], plan.listed);
   return {
     model: kind.model(settings),
@@ -125,7 +83,7 @@ function previewRefits({ fits, fitBytes }: FitPlan, blocks: number): RefitsPrevi
   return { fits, blocks, ...(fitBytes === undefined ? {} : { fit_bytes: fitBytes }) };
 }
 
-function sumEstimates(plans: readonly FitPlan[]): Estimate {
+function sumEstimates(plans: readonly FitPlan[]): CostEstimate {
   const seconds = plans.reduce((sum, { estimate }) => sum + estimate.seconds, 0);
   return {
     seconds: Number(seconds.toPrecision(2)),

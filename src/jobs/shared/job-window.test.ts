@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { requestedWindow } from "../../contract/config/payload-schemas.ts";
 import { parseDay } from "../../contract/market/dates.ts";
-import { jobWindow, recordedBounds } from "./job-window.ts";
+import { jobWindow, recordedBounds } from "./read-inputs.ts";
 
 const START = parseDay("2020-01-02")!;
 const CUT = parseDay("2020-09-30")!;

@@ -8,7 +8,7 @@ import { findEnvironment, type JobEnvironment } from "../../engine/environment/e
 import { EnginePool } from "../../engine/pool/pool.ts";
 import { outOfMemory, privateMemory } from "../../engine/process-memory.ts";
 import { now, type Timed, timed } from "./timings.ts";
-import { openWorkFolder } from "./work-folder.ts";
+import { inWorkFolder, openWorkFolder } from "./work-folder.ts";
 
 export interface JobRequest {
   /** A path, a file: URL or an https URL. */
@@ -96,15 +96,20 @@ export const openEngine: OpenEngine = (need) => {
 
 /**
  * Opens the engine of a job, runs `body` with it, and closes it, even if `body` fails.
- * @throws MucastError engine_unavailable, output_failed; errors of `body`.
+ * @param need without libraries there is only a work folder. @throws MucastError engine_unavailable, output_failed; errors of `body`.
  */
 export async function withEngine<T>(
-  need: Pick<EngineNeed, "environment" | "libraries">,
+  {
+    environment,
+    libraries,
+  }: Pick<EngineNeed, "environment"> & { readonly libraries: EngineNeed["libraries"] | undefined },
   context: JobContext,
-  body: (engine: JobEngine) => Promise<T>,
+  body: (engine: { readonly pool?: EnginePool; readonly workFolder: string }) => Promise<T>,
 ): Promise<T> {
+  if (libraries === undefined) return await inWorkFolder((workFolder) => body({ workFolder }));
   const { workers, memoryBytes, portable, cluster, clusterTasks, notice } = context;
-  const settings = { workers, memoryBytes, portable, cluster, clusterTasks, notice, ...need };
+  const task = { workers, memoryBytes, portable, cluster, clusterTasks, notice };
+  const settings = { ...task, environment, libraries };
   const start = now();
   const engine = (context.openEngine ?? openEngine)(settings);
   engine.pool.greeting.then(

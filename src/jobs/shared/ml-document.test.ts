@@ -4,17 +4,16 @@ import { seededRandom } from "../../../test/twins/random.ts";
 import { parseMlSettings } from "../../contract/config/ml-settings.ts";
 import type { Intervals, ShrinkageChoice } from "../../contract/config/panel-settings.ts";
 import { type OutputBlob, outputBlobSchema } from "../../contract/output/output-blob.ts";
-import { commonLevels } from "../../evaluate/levels.ts";
 import { outputDocument } from "../../outputs/outputs.testing.ts";
-import type { FittedTicker } from "../ml/fitted-ticker.ts";
 import { evaluateForecasts, type ScoreSettings } from "./evaluate-forecasts.ts";
 import { jobDocument } from "./job-document.ts";
 import { foldedRows } from "./modelled-ticker.testing.ts";
+import type { ModelledTicker } from "./modelled-ticker.ts";
 import { orderedPieces } from "./ordered-json.ts";
 import { NO_ENGINE, provenance } from "./provenance.ts";
 import { recordedMl } from "./recorded-settings.ts";
 
-function evaluateMl(fitted: readonly FittedTicker[], settings: ScoreSettings, asOf: number) {
+function evaluateMl(fitted: readonly ModelledTicker[], settings: ScoreSettings, asOf: number) {
   return evaluateForecasts(fitted, "out_of_fold", settings, asOf);
 }
 
@@ -22,7 +21,7 @@ const SHA = "0".repeat(64);
 const RIDGE = '{"ML params": {"model": "ridge"}}';
 
 /** The output of a job; without tickers, only the parts that do not depend on them. */
-function outputOf(config: string, fitted: readonly FittedTicker[] = [], asOf = 100) {
+function outputOf(config: string, fitted: readonly ModelledTicker[] = [], asOf = 100) {
   const { settings } = parseMlSettings(config);
   const blob = (name: string) => ({ name, sha256: SHA });
   const parts = {
@@ -76,7 +75,7 @@ const ROWS = {
   ],
   outOfFold: Float64Array.of(2 + 1, 3 - 2, 4 + 3, 5 - 4),
 };
-const FITTED: FittedTicker = {
+const FITTED: ModelledTicker = {
   ...foldedRows(ROWS),
   ticker: "AAA",
   dates: { ticker: "AAA", days: Int32Array.of(1, 2, 3, 4, 5, 6, 7), lastPriceDay: 7, lastFeatureDay: 7 },
@@ -161,17 +160,6 @@ test("shrunk forecasts are s times the model's, and out-of-fold forecasts stay u
   assert.deepEqual(own.outOfFold, [3, 1, 7, 1]);
 });
 
-test("a ticker without folds has no evidence, so its shrunk forecasts are 0", () => {
-  const alone = { ...FITTED, ...foldedRows({ ...ROWS, folds: [], outOfFold: new Float64Array() }) };
-  const { tickers, tables, warnings } = evaluated(undefined, "own", alone);
-  assert.deepEqual([...tickers[0]!.score.predicted], [0]);
-  assert.deepEqual(tables.shrinkage.pooled, { n: 0, b: null, se: null, s: 0 });
-  assert.deepEqual(
-    warnings.map(({ code }) => code),
-    ["no_skill"],
-  );
-});
-
 test("provenance keeps only the text of the config's own section", () => {
   const section = '{"model": "ridge",  "n_splits": 15}';
   const { provenance } = outputOf(`{"keys": {"password": "hunter2"}, "ML params": ${section}}`);
@@ -182,7 +170,7 @@ test("provenance keeps only the text of the config's own section", () => {
 const LEVELS = { outOfFold: 0.0004, score: -0.0003 };
 
 /** Eight tickers that start from these levels, with 80 out-of-fold dates and 40 score dates. @param skill slope of labels on forecasts. */
-function levelled(skill: number): FittedTicker[] {
+function levelled(skill: number): ModelledTicker[] {
   const random = seededRandom(5);
   return Array.from({ length: 8 }, (_, t) => {
     const days = (from: number, count: number) => Int32Array.from({ length: count }, (_day, i) => from + i);
@@ -268,18 +256,4 @@ test("if returns go against the forecasts, they are those of their level, and th
   const negative = warnings.filter(({ code }) => code === "negative_slope");
   assert.equal(negative.length, 1);
   assert.match(negative[0]!.message, /^The slope of returns on held-out forecasts is -0\.\d\d with/);
-});
-
-test("tickers of a date whose forecasts start from different levels share their mean", () => {
-  const rows = [0.1, 0.4].map((level, t) => ({
-    ticker: `T${t}`,
-    days: Int32Array.of(5, 6, 7 + t),
-    spans: [{ from: 5 + t, level }],
-  }));
-  assert.deepEqual(commonLevels(rows), [
-    { from: 5, level: 0.05 },
-    { from: 6, level: 0.25 },
-    { from: 7, level: 0.1 },
-    { from: 8, level: 0.4 },
-  ]);
 });

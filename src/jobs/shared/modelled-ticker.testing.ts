@@ -27,5 +27,5 @@ export function foldedRows(given: {
     trainingMean: outOfFoldMeans(labels, folds),
     labelDeviation: deviation(labels),
   };
-  return { folds, fitDays: days, fitLabels: labels, heldOut, residuals: heldOut };
+  return { folds, fitDays: days, fitLabels: labels, heldOut, residuals: heldOut, tested: [heldOut], unit: 0 };
 }

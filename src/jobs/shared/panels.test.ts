@@ -3,35 +3,31 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test } from "node:test";
-import { writeNpy } from "../../engine/npy.ts";
 import { ONE_BLOCK } from "../../panel/refit-blocks.ts";
-import { type ComparedTickers, type FitPanel, joinShortTickers } from "./panels.ts";
+import { compareTickers, joinLate, readTickers } from "./panels.ts";
 
-test("a late ticker never has a feature with the name of a z-score, and no feature of its own in a pooled fit", () => {
+test("a late ticker joins the first block that gives it 30 rows, with the features that it had by its 30th", async () => {
   const workFolder = mkdtempSync(join(tmpdir(), "mucast-panels-"));
   const days = Int32Array.from({ length: 60 }, (_, i) => 19_000 + i);
-  const columns = ["b (z)", "b", "own"];
-  // The first row of `own` is missing, so that it would cost a row.
-  const values = Float64Array.from({ length: 180 }, (_, i) => (i === 120 ? Number.NaN : i % 7));
-  const short = {
+  // `young` has its first value on row 45, which would cost the rows before.
+  const values = Float64Array.from({ length: 120 }, (_, i) => (i >= 60 && i < 105 ? Number.NaN : i % 7));
+  const input = {
     ticker: "late",
     prices: { ticker: "late", days, prices: Float64Array.from(days, (day) => 50 + (day % 5)) },
-    features: { ticker: "late", columns, days },
-    values: writeNpy(join(workFolder, "short.npy"), values, [3, 60]),
+    features: { ticker: "late", columns: ["old", "young"], days, values },
     window: { start: days[0]!, end: days.at(-1)!, cut: days[10]! },
   };
-  const early: Pick<ComparedTickers, "panels" | "zScores" | "compare"> = {
-    panels: [{ columns: ["b", "b (z)"] } as unknown as FitPanel],
-    zScores: new Set(["b (z)"]),
-    compare: (panel) => panel,
-  };
-  const blocks = [...ONE_BLOCK, { from: days[40]!, known: days[40]! }];
-  const joinAs = (isPooled: boolean) =>
-    joinShortTickers([short], blocks, early, { workFolder, isPreview: true }, "", {
-      isPooled,
-      listedOf: ({ ticker }) => [{ code: "unscaled_features", ticker }],
-    }).map((panel) => [panel.columns, panel.days.length, panel.listed.length]);
-  assert.deepEqual(joinAs(false), [[["b", "own"], 59, 1]]);
-  assert.deepEqual(joinAs(true), [[["b"], 60, 0]]);
+  async function* read() {
+    yield { ticker: "late", code: "insufficient_history", message: "", input } as const;
+  }
+  const { signal } = new AbortController();
+  const store = { workFolder, isPreview: false };
+  const settings = { delay: 0, target: "return", cross_section: false } as const;
+  const tickers = await readTickers(read(), store, { refit_every: 20 }, signal, () => []);
+  const compared = compareTickers(tickers, settings, store, "", true);
+  const blocks = [...ONE_BLOCK, ...[20, 40, 50].map((row) => ({ from: days[row]!, known: days[row]! }))];
+  const [panel, ...others] = joinLate(compared, tickers.late, blocks).panels;
+  assert.deepEqual([others, panel!.columns, panel!.joins], [[], ["old"], days[40]]);
+  assert.deepEqual([panel!.fit.length, panel!.score[0], panel!.x.shape], [40, 40, [60, 1]]);
   rmSync(workFolder, { recursive: true });
 });

@@ -1,5 +1,5 @@
 import { join } from "node:path";
-import type { PanelSettings } from "../../contract/config/panel-settings.ts";
+import type { PanelSettings, RefitSettings } from "../../contract/config/panel-settings.ts";
 import { MucastError } from "../../contract/errors/errors.ts";
 import { counted } from "../../contract/errors/wording.ts";
 import { compareCodePoints } from "../../contract/market/ticker-series.ts";
@@ -7,17 +7,11 @@ import type { Failure } from "../../contract/problems/problem.ts";
 import type { Warning } from "../../contract/problems/warnings.ts";
 import { type ArrayRef, readNpyRows, removeArray, writeNpy } from "../../engine/npy.ts";
 import * as cross from "../../panel/cross-section.ts";
-import type { RefitBlock } from "../../panel/refit-blocks.ts";
+import { joinAt, type RefitBlock } from "../../panel/refit-blocks.ts";
 import { MIN_DATE_TICKERS, type RelativeTarget, relativeTargets } from "../../panel/relative-target.ts";
-import { countBefore } from "../../panel/rows.ts";
-import {
-  MIN_FIT_ROWS,
-  type PanelRows,
-  type TickerInput,
-  type TickerPanel,
-} from "../../panel/ticker-panel.ts";
-import type { Listed } from "./listed-warnings.ts";
-import { buildPanel, type ReadPanel } from "./read-inputs.ts";
+import { MIN_FIT_ROWS, type PanelRows, type TickerPanel } from "../../panel/ticker-panel.ts";
+import type { Listed } from "./job-warnings.ts";
+import { buildLatePanel, type ReadPanel } from "./read-inputs.ts";
 
 /** A panel whose features are in a file of the work folder, so that thousands of tickers keep only small parts in memory. */
 export interface FitPanel extends PanelRows {
@@ -27,34 +21,16 @@ export interface FitPanel extends PanelRows {
   readonly listed: readonly Listed[];
 }
 
-/** A ticker with too few fit rows at the cut, which may have enough for a later block; its features are in a file. */
-type ShortTicker = Omit<TickerInput, "features"> & {
-  readonly features: Omit<TickerInput["features"], "values">;
-  readonly values: ArrayRef;
-};
-
 export interface ReadTickers {
   readonly panels: readonly FitPanel[];
   readonly failures: readonly Failure[];
-  /** Those of the failures that may join a later block; empty in a job without refits. */
-  readonly short: readonly ShortTicker[];
+  /** Those of the failures that have enough rows at a later date, each as of that date; empty without refits. */
+  readonly late: readonly FitPanel[];
 }
 
-/** Where panels are kept: a job writes their features, a preview drops them. */
 export interface PanelStore {
   readonly workFolder: string;
   readonly isPreview: boolean;
-}
-
-type ListPanel = (panel: TickerPanel) => readonly Listed[];
-
-function storeFeatures(
-  { workFolder, isPreview }: PanelStore,
-  name: string,
-  { x, days }: TickerPanel,
-): ArrayRef {
-  if (isPreview) return { ref: "", dtype: "<f8", shape: [], order: "C" };
-  return writeNpy(join(workFolder, `${name}.npy`), x, [days.length, x.length / days.length]);
 }
 
 /**
@@ -63,29 +39,35 @@ function storeFeatures(
  */
 export async function readTickers(
   read: AsyncIterable<ReadPanel>,
-  store: PanelStore,
-  { refitEvery, signal }: { readonly refitEvery: number | undefined; readonly signal: AbortSignal },
-  listedOf: ListPanel,
+  { workFolder, isPreview }: PanelStore,
+  { refit_every }: RefitSettings,
+  signal: AbortSignal,
+  listedOf: (panel: TickerPanel) => readonly Listed[],
 ): Promise<ReadTickers> {
+  let files = 0;
+  const store = (panel: TickerPanel): FitPanel => {
+    const { x, days, columns } = panel;
+    const path = join(workFolder, `panel${files++}.npy`);
+    const file = isPreview ? NO_FILE : writeNpy(path, x, [days.length, columns.length]);
+    return { ...panel, x: file, listed: listedOf(panel) };
+  };
   const panels: FitPanel[] = [];
   const failures: Failure[] = [];
-  const short: ShortTicker[] = [];
+  const late: FitPanel[] = [];
   for await (const one of read) {
     signal.throwIfAborted();
-    if (!("code" in one)) {
-      panels.push({ ...one, x: storeFeatures(store, `panel${panels.length}`, one), listed: listedOf(one) });
-      continue;
-    }
-    const { input, ...failure } = one;
-    failures.push(failure);
-    if (input === undefined || refitEvery === undefined) continue;
-    const { values, ...features } = input.features;
-    const path = join(store.workFolder, `short${short.length}.npy`);
-    const shape = [features.columns.length, features.days.length];
-    short.push({ ...input, features, values: writeNpy(path, values, shape) });
+    if ("code" in one) {
+      const { input, ...failure } = one;
+      failures.push(failure);
+      const panel = input === undefined || refit_every === undefined ? undefined : buildLatePanel(input);
+      if (panel !== undefined) late.push(store(panel));
+    } else panels.push(store(one));
   }
-  return { panels, failures, short };
+  return { panels, failures, late };
 }
+
+/** Of a preview, whose plans read no features. */
+const NO_FILE: ArrayRef = { ref: "", dtype: "<f8", shape: [], order: "C" };
 
 /** The panel with its features in memory. @param removes whether its file is removed. */
 export function loadPanel(panel: FitPanel, removes: boolean): TickerPanel & Pick<FitPanel, "listed"> {
@@ -94,16 +76,13 @@ export function loadPanel(panel: FitPanel, removes: boolean): TickerPanel & Pick
   return { ...panel, x };
 }
 
-/** The panels after tickers were compared. */
 export interface ComparedTickers {
   readonly panels: readonly FitPanel[];
   readonly failures: readonly Failure[];
   /** `thin_dates`, once for the job. */
   readonly warnings: readonly Warning[];
-  /** The names of all z-scores, which no feature of a further ticker may have. */
-  readonly zScores: ReadonlySet<string>;
-  /** Compares a further ticker with these, without affecting them. */
-  compare(panel: TickerPanel): TickerPanel;
+  /** Compares a late ticker with these, without affecting them. */
+  compare(panel: FitPanel): FitPanel;
 }
 
 /**
@@ -113,17 +92,17 @@ export interface ComparedTickers {
  */
 export function compareTickers(
   read: Pick<ReadTickers, "panels" | "failures">,
-  { crossSection, target }: PanelSettings,
+  { cross_section, target }: PanelSettings,
   store: PanelStore,
   name: string,
   removes: boolean,
 ): ComparedTickers {
-  const same: ComparedTickers = { ...read, warnings: [], zScores: new Set(), compare: (panel) => panel };
-  const scored = crossSection ? addZScores(read, store, name, removes) : same;
+  const same: ComparedTickers = { ...read, warnings: [], compare: (panel) => panel };
+  const scored = cross_section ? addZScores(read, store, name, removes) : same;
   return target === "return" ? scored : addTargets(scored);
 }
 
-function addTargets({ panels, failures, warnings, zScores, compare }: ComparedTickers): ComparedTickers {
+function addTargets({ panels, failures, warnings, compare }: ComparedTickers): ComparedTickers {
   const { byTicker, levels, thinDates, ofOther } = relativeTargets(panels);
   const withTarget = <P extends PanelRows>(panel: P, relative: RelativeTarget): P => {
     const fit = panel.fit.filter((row) => !Number.isNaN(relative.values[row]!));
@@ -136,7 +115,6 @@ function addTargets({ panels, failures, warnings, zScores, compare }: ComparedTi
     panels: all.filter(({ fit }) => fit.length >= MIN_FIT_ROWS),
     failures: [...failures, ...failShort(all, because)],
     warnings: [...warnings, ...warnThin(thinDates, message)],
-    zScores,
     compare: (panel) => {
       const scored = compare(panel);
       return withTarget(scored, ofOther(scored));
@@ -162,7 +140,7 @@ function warnThin(count: number, message: string): Warning[] {
  */
 function addZScores(
   { panels, failures }: Pick<ReadTickers, "panels" | "failures">,
-  store: PanelStore,
+  { workFolder, isPreview }: PanelStore,
   name: string,
   removes: boolean,
 ): ComparedTickers {
@@ -173,29 +151,29 @@ function addZScores(
   const loadAll = function* () {
     for (const panel of ascending) yield loadPanel(panel, false);
   };
-  const sections = store.isPreview ? undefined : cross.crossSections(loadAll, ascending, scored);
+  const sections = isPreview ? undefined : cross.crossSections(loadAll, ascending, scored);
   /** The rows that have all z-scores of their ticker, with the names of these behind its columns. */
-  const select = <P extends PanelRows>(panel: P) => {
-    const kept = cross.rowsWithZScores(panel, counts);
-    const names = panel.columns.filter((column) => scored.has(column)).map(cross.zScoreName);
-    const columns = [...panel.columns, ...names];
-    const lastRowDay = panel.days.at(-1)!;
-    return { kept, panel: { ...cross.onRows(panel, kept), columns, zScores: names.length, lastRowDay } };
+  const select = (source: FitPanel) => {
+    const kept = cross.rowsWithZScores(source, counts);
+    const names = source.columns.filter((column) => scored.has(column)).map(cross.zScoreName);
+    const columns = [...source.columns, ...names];
+    const lastRowDay = source.days.at(-1)!;
+    const panel = { ...cross.onRows(source, kept), columns, zScores: names.length, lastRowDay };
+    return { source, kept, panel };
   };
-  const all = panels.map((source) => ({ source, ...select(source) }));
-  const added = all
-    .filter(({ panel }) => panel.fit.length >= MIN_FIT_ROWS)
-    .map(({ source, kept, panel }, i): FitPanel => {
-      if (sections === undefined) return panel;
-      const values = besideZScores(loadPanel(source, removes), kept, sections);
-      const path = join(store.workFolder, `${name}z${i}.npy`);
-      return { ...panel, x: writeNpy(path, values, [kept.length, panel.columns.length]) };
-    });
+  let files = 0;
+  const store = ({ source, kept, panel }: ReturnType<typeof select>): FitPanel => {
+    if (sections === undefined) return panel;
+    const values = besideZScores(loadPanel(source, removes), kept, sections);
+    const path = join(workFolder, `${name}z${files++}.npy`);
+    return { ...panel, x: writeNpy(path, values, [kept.length, panel.columns.length]) };
+  };
+  const all = panels.map(select);
   const thinRows = all.reduce((sum, { source, kept }) => sum + source.days.length - kept.length, 0);
   const because = `on dates on which at least ${MIN_DATE_TICKERS} tickers have its features, at least ${MIN_FIT_ROWS} are needed: cross_section compares the tickers of a date`;
   const message = `${counted(thinRows, "row")} on dates on which fewer than ${MIN_DATE_TICKERS} tickers have a feature ${thinRows === 1 ? "is" : "are"} left out: cross_section compares the tickers of a date.`;
   return {
-    panels: added,
+    panels: all.filter(({ panel }) => panel.fit.length >= MIN_FIT_ROWS).map(store),
     failures: [
       ...failures,
       ...failShort(
@@ -204,11 +182,7 @@ function addZScores(
       ),
     ],
     warnings: warnThin(thinRows, message),
-    zScores: new Set([...scored].map(cross.zScoreName)),
-    compare: (source) => {
-      const { kept, panel } = select(source);
-      return { ...panel, x: sections === undefined ? source.x : besideZScores(source, kept, sections) };
-    },
+    compare: (source) => store(select(source)),
   };
 }
 
@@ -239,48 +213,22 @@ function besideZScores(
 }
 
 /**
- * The panels of short tickers that later blocks give enough rows: each as of the first date of the first such block, `joins`. No later row
- * affects this, and none is forecast before that date.
- * @param isPooled whether one regressor learns from all tickers: late ones add no features to it and are not listed for
- *   theirs.
+ * Adds the late tickers, each from the first block on whose first date gives it enough rows to learn from: no later row affects this, and
+ * none is forecast before that date.
  */
-export function joinShortTickers(
-  short: readonly ShortTicker[],
+export function joinLate(
+  { compare, ...compared }: ComparedTickers,
+  late: readonly FitPanel[],
   blocks: readonly RefitBlock[],
-  { panels, zScores, compare }: Pick<ComparedTickers, "panels" | "zScores" | "compare">,
-  store: PanelStore,
-  name: string,
-  { isPooled, listedOf }: { readonly isPooled: boolean; readonly listedOf: ListPanel },
-): FitPanel[] {
-  const early = new Set(panels.flatMap(({ columns }) => columns));
-  const isAllowed = (feature: string) => !zScores.has(feature) && (!isPooled || early.has(feature));
-  const joined: FitPanel[] = [];
-  for (const { values, ...ticker } of short) {
-    const features = { ...ticker.features, ...readFeatures(ticker.features.columns, values, isAllowed) };
+): ComparedTickers {
+  const joined = late.flatMap((panel) => {
+    const all = { ...compare(panel), fit: new Int32Array(0), score: Int32Array.from(panel.days.keys()) };
     for (const { known } of blocks) {
-      if (known === undefined || countBefore(ticker.prices.days, known) < MIN_FIT_ROWS) continue;
-      const panel = buildPanel({ ...ticker, features, window: { ...ticker.window, cut: known } });
-      if ("code" in panel) continue;
-      const compared = compare(panel);
-      if (compared.fit.length < MIN_FIT_ROWS) continue;
-      const score = compared.score.filter((row) => compared.days[row]! >= known);
-      const x = storeFeatures(store, `${name}joined${joined.length}`, compared);
-      joined.push({ ...compared, score, joins: known, x, listed: isPooled ? [] : listedOf(panel) });
-      break;
+      const own = known === undefined ? undefined : joinAt(all, known);
+      if (own === undefined || own.fit.length < MIN_FIT_ROWS) continue;
+      return own.score.length === 0 ? [] : [own];
     }
-  }
-  return joined;
-}
-
-/** @param file shape (columns, days). */
-function readFeatures(
-  columns: readonly string[],
-  file: ArrayRef,
-  isAllowed: (feature: string) => boolean,
-): Pick<TickerInput["features"], "columns" | "values"> {
-  const kept = [...columns.keys()].filter((c) => isAllowed(columns[c]!));
-  const n = file.shape[1]!;
-  const values = new Float64Array(kept.length * n);
-  for (const [to, from] of kept.entries()) values.set(readNpyRows(file, from, from + 1), to * n);
-  return { columns: kept.map((c) => columns[c]!), values };
+    return [];
+  });
+  return { ...compared, compare, panels: [...compared.panels, ...joined] };
 }

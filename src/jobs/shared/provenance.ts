@@ -9,9 +9,8 @@ import { lockSha256 } from "../../engine/environment/environment.ts";
 import type { EnginePool } from "../../engine/pool/pool.ts";
 import type { EngineNeed, RecordedInputs } from "./job.ts";
 import { plain } from "./job-document.ts";
-import { recordedBounds } from "./job-window.ts";
 import type { OrderedJson } from "./ordered-json.ts";
-import type { Inputs } from "./read-inputs.ts";
+import { type Inputs, recordedBounds } from "./read-inputs.ts";
 
 /**
  * The facts that a reader needs to replay a job. They contain nothing that differs between two machines that computed the same: no worker
@@ -54,7 +53,6 @@ export function provenance(facts: {
 }
 
 interface EngineFacts {
-  /** Versions of Python and of each library, by name. */
   readonly versions: Readonly<Record<string, string>>;
   readonly threads: Threads | null;
   /** Digest of the lock of its environment; null with an interpreter of the operator. */

@@ -1,260 +1,192 @@
 import { mkdirSync, rmSync } from "node:fs";
 import { join } from "node:path";
-import type { Choice } from "../../contract/config/choice/candidates.ts";
 import { MucastError } from "../../contract/errors/errors.ts";
 import { workFolderError } from "../../contract/errors/system-error.ts";
 import { defaultMemoryBytes } from "../../contract/machine/machine-memory.ts";
 import { compareCodePoints } from "../../contract/market/ticker-series.ts";
 import { MIN_ORDER_TICKERS } from "../../contract/output/later-close.ts";
-import type { Failure } from "../../contract/problems/problem.ts";
-import { datesOf, type PanelDates } from "../../panel/as-of.ts";
+import { datesOf } from "../../panel/as-of.ts";
 import { ONE_BLOCK, type RefitBlock, refitBlocks } from "../../panel/refit-blocks.ts";
-import type { TickerPanel } from "../../panel/ticker-panel.ts";
-import type { CommonSettings, FitOutcome, FitPlan, FitRun, JobKind } from "../plan.ts";
+import type { FitOutcome, FitPlan, FitRun, JobKind, JobSettings } from "../plan.ts";
 import { CandidateFits, nameCandidate } from "./choice/combine-candidates.ts";
 import type { Exposures } from "./evaluate-forecasts.ts";
-import type { JobContext, JobEngine, JobRequest } from "./job.ts";
-import type { ModelledTicker } from "./modelled-ticker.ts";
+import { type JobContext, type JobRequest, withEngine } from "./job.ts";
+import { noRefit, zeroedWarnings } from "./job-warnings.ts";
 import {
+  type ComparedTickers,
   compareTickers,
   type FitPanel,
-  joinShortTickers,
+  joinLate,
   type PanelStore,
   type ReadTickers,
   readTickers,
 } from "./panels.ts";
+import { engineFacts, NO_ENGINE } from "./provenance.ts";
 import { type Inputs, withInputs } from "./read-inputs.ts";
 import { requireCurrentTicker, requireForecasts } from "./require-forecasts.ts";
 import { runConcurrently } from "./run-concurrently.ts";
-import { noRefit, zeroedWarnings } from "./ticker-warnings.ts";
-import { FitTimings, now, timed } from "./timings.ts";
-import { inWorkFolder } from "./work-folder.ts";
+import { FitTimings, timed } from "./timings.ts";
 
-/** The settings of a job, which may have candidates. */
-export type Chosen<S> = CommonSettings & { readonly choice?: Choice<S> };
-
-/** What reading the blobs and fitting their tickers gave. */
 export interface ReadAndFitted {
   readonly inputs: Inputs;
   readonly fits: FitOutcome;
   /** The rows before the score rows by which the forecasts are judged. */
-  readonly rows: ReturnType<JobKind<CommonSettings, ModelledTicker>["judged"]>;
+  readonly rows: ReturnType<JobKind<never>["judged"]>;
   readonly blocks: readonly RefitBlock[];
   readonly exposures?: Exposures | undefined;
   /** `cpu` or `cuda:N`; `none` if no model was fitted. */
   readonly device: string;
-}
-
-/** Reads both blobs for a config that fits nothing: the output shows their window and digests. @throws MucastError of reading them. */
-export function readOnly(
-  request: JobRequest,
-  context: JobContext,
-  { delay }: CommonSettings,
-): Promise<ReadAndFitted> {
-  return inWorkFolder((path) =>
-    withInputs(request, context, path, delay, async (inputs): Promise<ReadAndFitted> => {
-      for (const warning of inputs.warnings) context.report({ kind: "warning", warning });
-      for await (const _ of inputs.panels()) context.signal.throwIfAborted();
-      const none = { tickers: [], failures: [], warnings: [], listed: [] };
-      const fits = { ...none, training: new Map(), blockTraining: new Map() };
-      return { inputs, fits, rows: "validation", blocks: ONE_BLOCK, device: "none" };
-    }),
-  );
+  readonly engine: typeof NO_ENGINE;
 }
 
 /**
- * Reads both blobs and fits every model, of each candidate. Meanwhile the engine imports its libraries and runs its first task, for which
- * every fit waits.
+ * Reads both blobs and fits every model, of each candidate. While it reads, the engine imports its libraries and runs its first task. Without
+ * libraries it fits nothing, and the output shows the window and the digests of the blobs.
  * @throws MucastError of that task; of reading, planning and fitting; insufficient_history, all_failed or no_forecast if no ticker has a
  *   forecast. The first error stops everything else, and is thrown once nothing is running.
  */
-export async function readAndFit<S extends Chosen<S>, T extends ModelledTicker>(
-  kind: JobKind<S, T>,
+export function readAndFit<S extends JobSettings<S>>(
+  kind: JobKind<S>,
   request: JobRequest,
   context: JobContext,
   settings: S,
-  { pool, workFolder }: Pick<JobEngine, "pool" | "workFolder">,
 ): Promise<ReadAndFitted> {
-  const [device, fitted] = await runConcurrently(
-    context.signal,
-    (signal) => kind.start(pool, settings, { ...context, signal }),
-    (signal, device) => {
-      const { report, memoryBytes, cluster } = context;
-      const run = {
-        ...{ pool, workFolder, device, signal, report, isLast: true },
-        timings: new FitTimings(context),
-        memoryLimit: cluster === undefined ? (memoryBytes ?? defaultMemoryBytes()) : undefined,
-      };
-      return fitInputs(kind, request, context, settings, run);
-    },
-  );
-  return { ...fitted, device };
-}
-
-async function fitInputs<S extends Chosen<S>, T extends ModelledTicker>(
-  kind: JobKind<S, T>,
-  request: JobRequest,
-  context: JobContext,
-  settings: S,
-  unsized: Omit<FitRun, "expectedTickers">,
-): Promise<Omit<ReadAndFitted, "device">> {
-  const engineFault = new AbortController();
-  const reading = { ...context, signal: AbortSignal.any([unsized.signal, engineFault.signal]) };
-  return await withInputs(request, reading, unsized.workFolder, settings.delay, async (inputs) => {
-    for (const warning of inputs.warnings) context.report({ kind: "warning", warning });
-    const run = { ...unsized, expectedTickers: inputs.priceTickers };
-    const read = (fault: AbortSignal) => {
-      fault.addEventListener("abort", () => engineFault.abort(fault.reason));
-      return currentPanels(inputs, context);
-    };
-    const streamed = await kind.fitWhileReading?.(settings)?.(read, run);
-    const { fits, blocks } =
-      streamed === undefined
-        ? await fitTogether(kind, inputs, context, settings, run)
-        : { fits: streamed, blocks: ONE_BLOCK };
-    const { tickers } = fits;
-    requireForecasts(
-      tickers.map(({ dates }) => dates),
-      fits.failures,
-      inputs,
+  const { environment } = kind;
+  const libraries = kind.libraries(settings);
+  return withEngine({ environment, libraries }, context, async ({ pool, workFolder }) => {
+    const start = async (signal: AbortSignal) => pool && kind.start(pool, settings, { ...context, signal });
+    const [, fitted] = await runConcurrently(context.signal, start, (signal, started) =>
+      withInputs(request, { ...context, signal }, workFolder, settings.delay, async (inputs) => {
+        for (const warning of inputs.warnings) context.report({ kind: "warning", warning });
+        if (pool === undefined) return await fitNothing(inputs, signal);
+        const store = { workFolder, isPreview: false };
+        const read = await timed(context, "read features", () =>
+          readTickers(inputs.panels(), store, settings, signal, (panel) => kind.listed(panel, settings)),
+        );
+        const device = (await started)!;
+        const { report, cluster, memoryBytes = defaultMemoryBytes() } = context;
+        const memoryLimit = cluster === undefined ? memoryBytes : undefined;
+        const run = { pool, device, workFolder, signal, report, memoryLimit };
+        const job = planJob(kind, settings, read, store);
+        const fits = await fitCandidates(kind, job, inputs, settings, run, context);
+        const { tickers, failures, warnings } = fits;
+        requireForecasts(
+          tickers.map(({ dates }) => dates),
+          failures,
+          inputs,
+        );
+        const rows = kind.judged(tickers);
+        const firsts = tickers.flatMap(({ heldOut, score }) => heldOut.days[0] ?? score.days[0] ?? []);
+        return {
+          ...{ inputs, rows, blocks: job.blocks, device },
+          fits: { ...fits, warnings: [...warnings, ...zeroedWarnings(tickers, rows, settings)] },
+          exposures: tickers.length < MIN_ORDER_TICKERS ? undefined : inputs.exposures(Math.min(...firsts)),
+          engine: await engineFacts(pool, environment),
+        };
+      }),
     );
-    const rows = kind.judged(tickers);
-    const firsts = tickers.flatMap(({ heldOut, score }) => heldOut.days[0] ?? score.days[0] ?? []);
-    return {
-      inputs,
-      fits: { ...fits, warnings: [...fits.warnings, ...zeroedWarnings(tickers, rows, settings)] },
-      ...{ rows, blocks },
-      exposures: tickers.length < MIN_ORDER_TICKERS ? undefined : inputs.exposures(Math.min(...firsts)),
-    };
+    return fitted;
   });
 }
 
-/** The panels as they are read. If none of them can have a `mu`, the job ends here, before the fits have ended. */
-async function* currentPanels(
-  inputs: Inputs,
-  { onTiming }: JobContext,
-): AsyncGenerator<TickerPanel | Failure> {
-  const dates: PanelDates[] = [];
-  const start = now();
-  for await (const panel of inputs.panels()) {
-    if ("code" in panel) yield { ticker: panel.ticker, code: panel.code, message: panel.message };
-    else {
-      dates.push(datesOf(panel));
-      yield panel;
-    }
-  }
-  onTiming?.({ name: "read features", start, end: now() });
-  requireCurrentTicker(dates, inputs.asOf);
+async function fitNothing(inputs: Inputs, signal: AbortSignal): Promise<ReadAndFitted> {
+  for await (const _ of inputs.panels()) signal.throwIfAborted();
+  const none = { tickers: [], failures: [], warnings: [], listed: [] };
+  const fits = { ...none, training: new Map(), blockTraining: new Map() };
+  return { inputs, fits, rows: "validation", blocks: ONE_BLOCK, device: "none", engine: NO_ENGINE };
+}
+
+interface PlannedCandidate<S> {
+  readonly label: string;
+  readonly settings: S;
+  readonly compared: ComparedTickers;
+  readonly plan: FitPlan;
+}
+
+export interface PlannedJob<S> {
+  readonly blocks: readonly RefitBlock[];
+  /** The tickers that take part from the first block on, as the first candidate compares them that has any. */
+  readonly early: readonly FitPanel[];
+  readonly candidates: readonly PlannedCandidate<S>[];
 }
 
 /**
- * Compares the tickers once for each way that a candidate asks for. All candidates have the same blocks of score rows, so that the members
- * of a block know the same labels.
- * @throws MucastError of `compareTickers`; invalid_request for too many blocks.
+ * Plans the fits of each candidate. Tickers are compared once for each way that a candidate asks for. All candidates have the same blocks of
+ * score rows, so that the members of a block know the same labels. One of several candidates that nothing can be fitted for has no fits.
+ * @throws MucastError of `compareTickers` and of planning; invalid_request for too many blocks.
  */
-export function prepareTickers<S extends Chosen<S>, T extends ModelledTicker>(
-  kind: Pick<JobKind<S, T>, "fit">,
+export function planJob<S extends JobSettings<S>>(
+  kind: JobKind<S>,
+  settings: S,
   read: ReadTickers,
-  candidates: readonly S[],
   store: PanelStore,
-  listedOf: (panel: TickerPanel) => FitPanel["listed"],
-) {
-  const keyOf = ({ target, crossSection }: S) => `${target}-${crossSection}`;
-  const isPooled = (own: S) => kind.fit(own) === "pooled";
-  const nameOf = (own: S) => `${keyOf(own)}${isPooled(own) ? "-pooled" : ""}`;
-  const byKey = Map.groupBy(candidates, keyOf);
+): PlannedJob<S> {
+  const { choice, refit_every } = settings;
+  const candidates =
+    choice === undefined
+      ? [{ label: "", settings }]
+      : choice.candidates.map((own) => ({
+          ...own,
+          settings: kind.tested?.(own.settings, choice) ?? own.settings,
+        }));
+  const keyOf = ({ target, cross_section }: S) => `${target}-${cross_section}`;
+  const byKey = Map.groupBy(candidates, ({ settings: own }) => keyOf(own));
   const compared = new Map(
-    [...byKey].map(([key, [own]]) => [key, compareTickers(read, own!, store, key, byKey.size === 1)]),
+    [...byKey].map(([key, [own]]) => [
+      key,
+      compareTickers(read, own!.settings, store, key, byKey.size === 1),
+    ]),
   );
-  const all = candidates.map((own) => compared.get(keyOf(own))!);
+  const all = [...compared.values()];
   const { panels: early } = all.find(({ panels }) => panels.length > 0) ?? all[0]!;
-  const blocks = refitBlocks(early, candidates[0]!.refitEvery);
-  const ready = new Map(
-    [...Map.groupBy(candidates, nameOf)].map(([name, [own]]) => {
-      const found = compared.get(keyOf(own!))!;
-      const options = { isPooled: isPooled(own!), listedOf };
-      const joined = joinShortTickers(read.short, blocks, found, store, name, options);
-      return [name, { ...found, panels: [...found.panels, ...joined] }];
-    }),
-  );
+  const blocks = refitBlocks(early, refit_every);
+  const joined = new Map([...compared].map(([key, own]) => [key, joinLate(own, read.late, blocks)]));
   return {
-    blocks,
-    /** Those that take part from the first block on, as the first candidate compares them that has any. */
-    early,
-    /** For these settings: all panels, those that join later last. */
-    of: (settings: S) => ready.get(nameOf(settings))!,
+    ...{ blocks, early },
+    candidates: candidates.map(({ label, settings: own }, c) => {
+      const found = joined.get(keyOf(own))!;
+      try {
+        return { label, settings: own, compared: found, plan: kind.plan(found.panels, own, blocks) };
+      } catch (error) {
+        if (choice === undefined) throw error;
+        const { failures, ...nothing } = failCandidate(error, found.panels, c, label);
+        const estimate = { seconds: 0, matrix_bytes: 0 };
+        const collect = async () => ({ ...nothing, failures: [] });
+        const plan = { tickers: [], failures, fits: 0, steps: 0, estimate, collect };
+        return { label, settings: own, compared: found, plan };
+      }
+    }),
   };
 }
 
-/** The settings that the fits of each candidate have. */
-export function testedSettings<S extends Chosen<S>, T extends ModelledTicker>(
-  kind: JobKind<S, T>,
-  settings: S,
-): readonly S[] {
-  const { choice } = settings;
-  if (choice === undefined) return [settings];
-  return choice.candidates.map((own) => kind.tested?.(own.settings, choice) ?? own.settings);
-}
-
-/** Plans the fits of each candidate. One of several that nothing can be fitted for has no fits. @throws MucastError of planning. */
-export function planCandidates<S extends Chosen<S>, T extends ModelledTicker>(
-  kind: JobKind<S, T>,
-  settings: S,
-  ready: ReturnType<typeof prepareTickers<S, T>>,
-): FitPlan<T>[] {
-  const { choice } = settings;
-  return testedSettings(kind, settings).map((own, c) => {
-    const { panels } = ready.of(own);
-    try {
-      return kind.plan(panels, own, ready.blocks);
-    } catch (error) {
-      if (choice === undefined) throw error;
-      const outcome = failCandidate(error, panels, c, choice.candidates[c]!.label);
-      const estimate = { seconds: 0, matrix_bytes: 0 };
-      const { failures } = outcome;
-      return { tickers: [], failures, fits: 0, steps: 0, estimate, collect: async () => outcome };
-    }
-  });
-}
-
-/** Reads all tickers before the first is fitted, because fits compare them or are shared by several candidates. */
-async function fitTogether<S extends Chosen<S>, T extends ModelledTicker>(
-  kind: JobKind<S, T>,
+async function fitCandidates<S extends JobSettings<S>>(
+  kind: JobKind<S>,
+  { blocks, early, candidates }: PlannedJob<S>,
   inputs: Inputs,
-  context: JobContext,
   settings: S,
-  run: FitRun,
-): Promise<{ readonly fits: FitOutcome<T>; readonly blocks: readonly RefitBlock[] }> {
-  const { choice, refitEvery } = settings;
-  const store = { workFolder: run.workFolder, isPreview: false };
-  const listedOf = (panel: TickerPanel) => kind.listed(panel, settings);
-  const read = await timed(context, "read features", () =>
-    readTickers(inputs.panels(), store, { refitEvery, signal: run.signal }, listedOf),
-  );
-  await run.device;
-  const candidates = choice?.candidates ?? [{ label: "", settings }];
-  const tested = testedSettings(kind, settings);
-  const ready = prepareTickers(kind, read, tested, store, listedOf);
-  const { blocks, early } = ready;
+  run: Omit<FitRun, "timings" | "isLast">,
+  context: JobContext,
+): Promise<FitOutcome> {
+  const { choice } = settings;
   requireCurrentTicker(early.map(datesOf), inputs.asOf);
-  const plans = planCandidates(kind, settings, ready);
-  for (const plan of plans) plan.requireRoom?.(run);
+  const timings = new FitTimings(context);
+  for (const { plan } of candidates) plan.requireRoom?.({ ...run, timings, isLast: false });
+  const { compared, plan: firstPlan } = candidates[0]!;
   requireForecasts(
-    plans.flatMap(({ tickers }) => tickers.map(({ panel }) => datesOf(panel))),
-    [...ready.of(tested[0]!).failures, ...plans[0]!.failures],
+    candidates.flatMap(({ plan }) => plan.tickers.map(({ panel }) => datesOf(panel))),
+    [...compared.failures, ...firstPlan.failures],
     inputs,
   );
-  const total = plans.reduce((sum, { steps }) => sum + steps, 0);
-  const pools = kind.poolsOf?.(run.pool, tested);
-  const fits = new CandidateFits<S, T>((ticker) => kind.testedParts(ticker));
-  let first: FitOutcome<T> | undefined;
+  const total = candidates.reduce((sum, { plan }) => sum + plan.steps, 0);
+  const fits = new CandidateFits<S>();
+  let first: FitOutcome | undefined;
   let finished = 0;
-  for (const [c, plan] of plans.entries()) {
-    const { panels, failures, warnings } = ready.of(tested[c]!);
+  for (const [c, { label, compared, plan }] of candidates.entries()) {
+    const { panels, failures, warnings } = compared;
     const before = finished;
     const own: FitRun = {
       ...run,
-      ...{ pool: pools?.[c] ?? run.pool, isLast: c === plans.length - 1 },
+      isLast: c === candidates.length - 1,
       workFolder: makeFolder(join(run.workFolder, `candidate${c}`)),
       timings: new FitTimings(context),
       report(event) {
@@ -266,21 +198,22 @@ async function fitTogether<S extends Chosen<S>, T extends ModelledTicker>(
     };
     const outcome = await plan.collect(own).catch((error: unknown) => {
       if (choice === undefined) throw error;
-      return failCandidate(error, panels, c, candidates[c]!.label);
+      return failCandidate(error, panels, c, label);
     });
     removeFolder(own.workFolder);
     finished += plan.steps;
-    const names = new Set([...outcome.tickers, ...outcome.failures].map(({ ticker }) => ticker));
+    const found = [...plan.failures, ...outcome.failures];
+    const names = new Set([...outcome.tickers, ...found].map(({ ticker }) => ticker));
     const short = failures.filter(({ ticker }) => !names.has(ticker));
     const complete = {
       ...outcome,
-      failures: [...short, ...outcome.failures].sort((a, b) => compareCodePoints(a.ticker, b.ticker)),
+      failures: [...short, ...found].sort((a, b) => compareCodePoints(a.ticker, b.ticker)),
       warnings: [...warnings, ...noRefit(blocks, settings), ...outcome.warnings],
     };
-    fits.add(candidates[c]!, complete.tickers, complete);
+    if (choice !== undefined) fits.add(choice.candidates[c]!, complete.tickers, complete);
     first ??= complete;
   }
-  return { fits: choice === undefined ? first! : kind.choose(fits, first!, choice), blocks };
+  return choice === undefined ? first! : kind.choose(fits, first!, choice);
 }
 
 /** Codes of errors that leave a candidate of several without any ticker. */
@@ -290,12 +223,7 @@ const CANDIDATE_CODES: ReadonlySet<string> = new Set([
 ]);
 
 /** The outcome of a candidate whose fits failed as a whole. @throws any other error; that of an engine whose processes died has its name. */
-function failCandidate(
-  error: unknown,
-  panels: readonly FitPanel[],
-  c: number,
-  label: string,
-): FitOutcome<never> {
+function failCandidate(error: unknown, panels: readonly FitPanel[], c: number, label: string): FitOutcome {
   if (!(error instanceof MucastError)) throw error;
   const { code, message, data } = error;
   if (code === "engine_crashed") throw new MucastError(code, nameCandidate(message, c, label), data);

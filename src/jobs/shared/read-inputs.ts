@@ -2,9 +2,11 @@ import { basename } from "node:path";
 import { isRemoteUrl } from "../../blob/location.ts";
 import { type Blob, openBlob } from "../../blob/open-blob.ts";
 import { MucastError } from "../../contract/errors/errors.ts";
-import type { Day } from "../../contract/market/dates.ts";
+import { invalidRequest } from "../../contract/errors/faults.ts";
+import { type Day, formatDay } from "../../contract/market/dates.ts";
 import {
   compareCodePoints,
+  type RequestedWindow,
   type TickerExposures,
   type TickerFeatures,
   type TickerPrices,
@@ -21,9 +23,8 @@ import { nonpositivePrices } from "../../panel/rows.ts";
 import { buildTickerPanel, type TickerInput, type TickerPanel } from "../../panel/ticker-panel.ts";
 import { type ResolvedWindow, resolveWindow } from "../../panel/window.ts";
 import type { JobContext, JobRequest } from "./job.ts";
-import { jobWindow } from "./job-window.ts";
-import { type Listed, unpricedDates } from "./listed-warnings.ts";
-import { timed } from "./timings.ts";
+import { type Listed, unpricedDates } from "./job-warnings.ts";
+import { now } from "./timings.ts";
 
 /** A ticker's panel, or its failure with what was read: a later cut may give it enough history. */
 export type ReadPanel = TickerPanel | (Failure & { readonly input?: TickerInput });
@@ -104,7 +105,6 @@ function describeInputs(
   return {
     window,
     warnings,
-    /** Last price date of any ticker in the window. */
     asOf: asOf(loadAll(prices), window),
     priceTickers: priced.size,
     pairs,
@@ -135,13 +135,11 @@ function describeInputs(
     unused: (): readonly Warning[] => [...unpairedTickers(priced, featured), ...short.toSorted(byTicker)],
     /** Tickers whose features are on dates without a price of any ticker; complete once `panels` has ended. */
     unpricedDates: (): readonly Listed[] => unpriced.toSorted(byTicker),
-    /** Available once `panels` has ended. */
     digests: () => ({ feature: digestOf(featureBlob), dataExtractor: digestOf(priceBlob) }),
     close: () => featureBlob.close(),
   };
 }
 
-/** Opens the inputs for `body`, and closes them. @throws MucastError like `openInputs`; errors of `body`. */
 export async function withInputs<T>(
   request: JobRequest,
   context: JobContext,
@@ -149,7 +147,9 @@ export async function withInputs<T>(
   delay: number,
   body: (inputs: Inputs) => Promise<T>,
 ): Promise<T> {
-  const inputs = await timed(context, "read prices", () => openInputs(request, context, workFolder, delay));
+  const start = now();
+  const inputs = await openInputs(request, context, workFolder, delay);
+  context.onTiming?.({ name: "read prices", start, end: now() });
   try {
     return await body(inputs);
   } finally {
@@ -158,7 +158,7 @@ export async function withInputs<T>(
 }
 
 /** The panel of a ticker, or its failure if its fit rows are too few at the cut. */
-export function buildPanel(input: TickerInput): ReadPanel {
+function buildPanel(input: TickerInput): ReadPanel {
   try {
     return buildTickerPanel(input);
   } catch (error) {
@@ -167,6 +167,19 @@ export function buildPanel(input: TickerInput): ReadPanel {
     if (code !== "insufficient_history" && code !== "sparse_prices") throw error;
     return { ticker: input.ticker, code, message, input };
   }
+}
+
+/**
+ * The panel of a ticker with too few fit rows at the cut, as of the first later date that gives it enough. Only rows known at that date decide
+ * which features are empty. Undefined if there is no such date.
+ */
+export function buildLatePanel(input: TickerInput): TickerPanel | undefined {
+  const { window, prices } = input;
+  for (const cut of priceDates(prices, window).days.filter((day) => day > window.cut)) {
+    const panel = buildPanel({ ...input, window: { ...window, cut } });
+    if (!("code" in panel)) return panel;
+  }
+  return undefined;
 }
 
 /** Wraps the blobs so that reading them reports progress, in bytes after decompression. */
@@ -197,4 +210,39 @@ export function unpairedTickers(
         ? { code: "no_features", ticker, message: `${ticker} is in the data-extraction blob only.` }
         : { code: "no_prices", ticker, message: `${ticker} is in the feature blob only.` },
     );
+}
+
+/** The bounds of a window, by their name in a payload and in errors about a blob. */
+const BOUNDS = [
+  ["start", "start", "start"],
+  ["end", "end", "end"],
+  ["learningEnd", "learning_end", "Learning_end"],
+] as const;
+
+/**
+ * The window of a blob, with the bounds that the request adds.
+ * @param source the blob's name, for errors.
+ * @throws MucastError invalid_request with every bound that differs from the blob's own.
+ */
+export function jobWindow(
+  own: RequestedWindow,
+  requested: RequestedWindow | undefined,
+  source: string,
+): RequestedWindow {
+  const faults = BOUNDS.flatMap(([bound, member, name]) => {
+    const [asked, found] = [requested?.[bound], own[bound]];
+    if (asked === undefined || found === undefined || asked === found) return [];
+    const message = `is ${formatDay(asked)}, but ${name} in ${source} is ${formatDay(found)}`;
+    return [{ path: member, message }];
+  });
+  if (faults.length > 0) throw invalidRequest(faults);
+  return { ...own, ...requested };
+}
+
+export function recordedBounds(requested: RequestedWindow) {
+  const bounds = BOUNDS.map(([bound, member]) => {
+    const day = requested[bound];
+    return [member, day === undefined ? null : formatDay(day)] as const;
+  });
+  return Object.fromEntries(bounds);
 }

@@ -1,37 +1,30 @@
 import type { DlSettings } from "../../contract/config/dl-settings.ts";
 import type { MlSettings } from "../../contract/config/ml-settings.ts";
-import { recordedPanelSettings, recordedRefitSettings } from "../../contract/config/panel-settings.ts";
+import type { SharedSettings } from "../../contract/config/panel-settings.ts";
 import { plain } from "./job-document.ts";
 import type { OrderedJson } from "./ordered-json.ts";
 
-/** The settings of run_ml_job as its output records them: with every default filled in. */
 export function recordedMl(settings: MlSettings): OrderedJson {
-  const { model, resolvedParams, cvTestSize, nSplits, intervals, scaler, shrinkage, fit, importance } =
-    settings;
+  const { model, model_params, cv_test_size, n_splits, scaler, shrinkage, fit, importance } = settings;
   return {
     model: model.name,
     library: model.library,
     class: model.className,
-    model_params: resolvedParams,
-    cv_test_size: cvTestSize,
-    n_splits: nSplits,
-    ...{ scaler, shrinkage },
-    intervals: intervals === undefined ? null : { enabled: true, ...intervals },
+    ...{ model_params, cv_test_size, n_splits, scaler, shrinkage },
+    intervals: recordedIntervals(settings),
     ...(fit === "per_ticker" ? {} : { fit }),
-    ...recordedPanelSettings(settings),
-    ...recordedRefitSettings(settings),
+    ...recordedShared(settings),
     ...(importance ? { importance } : {}),
   };
 }
 
 export function recordedDl(settings: DlSettings): OrderedJson {
-  const { enabled, network, training, ensemble, scaler, lookback, device, seed, intervals, shrinkage } =
-    settings;
+  const { status, network, training, ensemble, scaler, lookback, device, seed, shrinkage } = settings;
   const { architecture, ...params } = network;
   const { batch_size, loss, monitor, ...trainingParams } = training;
   return {
     model: architecture,
-    status: enabled,
+    status,
     global_settings: { device, seed },
     data_processing: { scaler, lookback, batch_size },
     training_params: {
@@ -41,9 +34,23 @@ export function recordedDl(settings: DlSettings): OrderedJson {
       ...(monitor === "loss" ? {} : { monitor }), // Omitted if unset, so that older outputs stay the same.
     },
     model_params: plain(params),
-    intervals: intervals === undefined ? null : { enabled: true, ...intervals },
+    intervals: recordedIntervals(settings),
     shrinkage,
-    ...recordedPanelSettings(settings),
-    ...recordedRefitSettings(settings),
+    ...recordedShared(settings),
+  };
+}
+
+function recordedIntervals({ intervals }: SharedSettings): OrderedJson {
+  return intervals === undefined ? null : { enabled: true, ...intervals };
+}
+
+/** Those that differ from the defaults, as before they existed. */
+function recordedShared({ delay, target, cross_section, refit_every, window }: SharedSettings) {
+  return {
+    ...(delay === 0 ? {} : { delay }),
+    ...(target === "return" ? {} : { target }),
+    ...(cross_section ? { cross_section } : {}),
+    ...(refit_every && { refit_every }),
+    ...(window && { window }),
   };
 }

@@ -5,15 +5,6 @@ import { runConcurrently, runEach } from "./run-concurrently.ts";
 
 const never = () => new AbortController().signal;
 
-test("returns both results, and the second task may wait for the first", async () => {
-  const both = await runConcurrently(
-    never(),
-    async () => 1,
-    async (_, first) => (await first) + 1,
-  );
-  assert.deepEqual(both, [1, 2]);
-});
-
 for (const [name, faulty] of [
   ["first", 0],
   ["second", 1],
@@ -31,17 +22,6 @@ for (const [name, faulty] of [
     assert.ok(ended);
   });
 }
-
-test("an outer signal aborts both", async () => {
-  const outside = new AbortController();
-  const waits = async (signal: AbortSignal) => {
-    if (!signal.aborted) await once(signal, "abort");
-    throw signal.reason;
-  };
-  const running = runConcurrently(outside.signal, waits, waits);
-  outside.abort("enough");
-  await assert.rejects(running, (reason) => reason === "enough");
-});
 
 test("throws the fault of a task, not the error that it causes in the body", async () => {
   const fault = new Error("fault");

@@ -6,7 +6,6 @@ export interface Timed {
   readonly onTiming?: OnTiming | undefined;
 }
 
-/** Milliseconds since 1970, with fractions. */
 export function now(): number {
   return performance.timeOrigin + performance.now();
 }

@@ -1,7 +1,6 @@
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
 import {
-  chmodSync,
   chownSync,
   existsSync,
   mkdirSync,
@@ -80,50 +79,6 @@ test("another user's folder of any name is left alone, and stops no job", {
   symlinkSync("/", link);
   openWorkFolder(base).remove();
   assert.deepEqual(readdirSync(base).sort(), [basename(link), basename(folder)].sort());
-});
-
-/** A user in no list of users, as with `docker run --user 12345`; only root may become another user. */
-const UNLISTED = process.getuid?.() === 0 ? { uid: 12345, gid: 12345 } : {};
-
-test("a user who is not in the system's list gets a folder", () => {
-  chmodSync(base, 0o777);
-  const script = `
-    const { openWorkFolder } = await import(${JSON.stringify(new URL("./work-folder.ts", import.meta.url).href)});
-    const { path, remove } = openWorkFolder();
-    console.log(process.getuid(), path);
-    remove();`;
-  const tried = spawnSync(process.execPath, ["--input-type=module", "-e", script], {
-    ...UNLISTED,
-    env: { TMPDIR: base },
-    encoding: "utf8",
-  });
-  const uid = UNLISTED.uid ?? process.getuid!();
-  assert.equal(tried.stderr, "");
-  assert.ok(tried.stdout.startsWith(`${uid} ${join(base, "mucast-")}`), tried.stdout);
-});
-
-const READ_ONLY = ["--mount", "sh", "-c", 'mount -t tmpfs -o ro none "$TMPDIR" && exec "$@"', "sh"];
-const NAMESPACE = [[], ["--user", "--map-root-user"]].find(
-  (flags) =>
-    spawnSync("unshare", [...flags, ...READ_ONLY, "true"], {
-      env: { TMPDIR: tmpdir(), PATH: process.env.PATH },
-    }).status === 0,
-);
-
-test("if TMPDIR is read-only, the error reports that and names the variable", {
-  skip: NAMESPACE === undefined && "no file system can be mounted here",
-}, () => {
-  const program = `import { openWorkFolder } from ${JSON.stringify(new URL("./work-folder.ts", import.meta.url))};
-    try { openWorkFolder() } catch ({ code, message }) { console.log(code, message) }`;
-  const node = [process.execPath, "--input-type=module", "-e", program];
-  const { stdout } = spawnSync("unshare", [...NAMESPACE!, ...READ_ONLY, ...node], {
-    env: { ...process.env, TMPDIR: base },
-    encoding: "utf8",
-  });
-  assert.match(
-    stdout,
-    /^output_failed cannot make a work folder under .*: the file system is read-only \(EROFS\); TMPDIR names another place/,
-  );
 });
 
 test("an output that cannot be written into the folder is an error of the work folder; one elsewhere is not", async () => {

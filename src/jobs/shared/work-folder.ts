@@ -110,7 +110,6 @@ function foldersIn(base: string) {
 /** Much longer than a running job goes without adding or removing a file. */
 const OLD_MILLISECONDS = 7 * 24 * 3_600_000;
 
-/** Those whose process is gone. */
 function abandonedIn(base: string): string[] {
   return foldersIn(base)
     .filter(({ mark, changedMs }) =>

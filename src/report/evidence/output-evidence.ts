@@ -4,7 +4,7 @@ import { meanForecast, zeroForecast } from "../../evaluate/baselines.ts";
 import type { ForecastRows } from "../../evaluate/forecast-rows.ts";
 import { type ForecastTable, forecastTable, tableRows } from "../../evaluate/forecast-table.ts";
 import { type CoverageTable, coverageTable } from "../../evaluate/intervals/coverage.ts";
-import { type RowsByDate, valuesByDate } from "../../evaluate/rows-by-date.ts";
+import { eachDate, type RowsByDate, sortedByDate } from "../../evaluate/rows-by-date.ts";
 import type { OutputDocument } from "../../outputs/open-document.ts";
 import { modelNameOf, type OutputSummary } from "../../outputs/output-summary.ts";
 import type { ScoredRows } from "../../outputs/scored-rows.ts";
@@ -98,32 +98,24 @@ export function onOutOfFoldRows(evidence: OutputEvidence): OutputEvidence | unde
 
 /** @param alpha of the intervals; undefined without intervals. */
 export function rowEvidence(rows: readonly ScoredRows[], alpha: number | undefined): RowEvidence {
-  const table = tableRows(rows);
-  const { tickers, byDate } = table;
-  const { first, starts } = byDate.layout;
-  const laid = (parts: readonly Float64Array[]) => valuesByDate(byDate.layout, parts);
-  const predicted = tickers.map((ticker) => ticker.predicted);
+  const tickers = tableRows(rows);
+  const byDate = sortedByDate(tickers);
   const skill = new DateSkillCollector();
-  const hasMeans = !table.trainingMean.some(Number.isNaN);
+  const hasMeans = !tickers.some(({ trainingMean }) => trainingMean.some(Number.isNaN));
   const outcomes = rows.map(intervalOutcomes);
   const outcomesOfDates = outcomesByDate(outcomes);
   return {
     rows,
     labelled: tickers,
-    byDate: {
-      first,
-      starts,
-      predicted: laid(predicted),
-      realised: laid(tickers.map((ticker) => ticker.realised)),
-    },
-    dateCount: starts.filter((start, d) => d > 0 && start > starts[d - 1]!).length,
-    table: forecastTable(table, undefined, (day, correlations, held) => {
+    byDate,
+    dateCount: [...eachDate(byDate)].length,
+    table: forecastTable(tickers, undefined, (day, correlations, held) => {
       // As the verdict counts them, so that the mean of the charts is its IC.
       if (held >= MIN_ORDER_TICKERS) skill.onDate(day, correlations, held);
     }),
-    zeroTable: forecastTable(table, tickers.map(zeroForecast)),
+    zeroTable: forecastTable(tickers, zeroForecast),
     // NaN has no rank, so without the means there is no table for them.
-    meanTable: hasMeans ? forecastTable(table, tickers.map(meanForecast)) : undefined,
+    meanTable: hasMeans ? forecastTable(tickers, meanForecast) : undefined,
     dates: skill.collected(),
     outcomes,
     outcomesByDate: outcomesOfDates,

@@ -1,4 +1,4 @@
-import { type VerdictFigures, verdictFigures } from "../../contract/output/later-close.ts";
+import { verdictFigures } from "../../contract/output/later-close.ts";
 import { type Band, MIN_DATES } from "../../contract/output/test-quantile.ts";
 import { finiteOrNull, mean } from "../../evaluate/statistics.ts";
 import {
@@ -114,7 +114,7 @@ function metricsOf(outputs: readonly ReportedOutput[]): Comparison["metrics"] {
   return all.filter(({ values }) => values.some((value) => value !== null));
 }
 
-function figuresOf(evidence: OutputEvidence): VerdictFigures | undefined {
+function figuresOf(evidence: OutputEvidence): ReturnType<typeof verdictFigures> | undefined {
   const judged = judgedSet(evidence);
   return judged && verdictFigures(judged);
 }

@@ -1,5 +1,6 @@
-import { quantilesOf } from "../../evaluate/quantiles.ts";
-import { eachDate, MIN_TICKERS, type RowsByDate } from "../../evaluate/rows-by-date.ts";
+import { MIN_TICKERS } from "../../evaluate/cross-section.ts";
+import { quantilesOf } from "../../evaluate/rank.ts";
+import { eachDate, type RowsByDate } from "../../evaluate/rows-by-date.ts";
 import { isConstant } from "../../evaluate/statistics.ts";
 
 /** Mean forecast and return of one quantile on the dates on which it has a ticker, as simple returns: shape (n) each, by date. */

@@ -8,9 +8,8 @@ import { type Caller, SCOPES } from "./caller.ts";
 import { isSecretOf, type KeyStore, parseApiKey, secretHash } from "./key-store.ts";
 
 /**
- * Identifies the caller by the `Authorization` header of a request.
- * @throws MucastError unauthorized for a header that authenticates no caller; unavailable if the database or the issuer that has to
- * check it cannot be reached.
+ * The caller of the `Authorization` header of a request.
+ * @throws MucastError unauthorized; unavailable if the database or the issuer that has to check it cannot be reached.
  */
 export type Authenticate = (authorization: string | undefined) => Promise<Caller>;
 
@@ -38,7 +37,7 @@ export function unauthorized(message: string, options?: ErrorOptions): MucastErr
   return new MucastError("unauthorized", message, { path: "Authorization" }, options);
 }
 
-/** Whether a request counts as a failed try: its token is wrong, or cannot be checked now. */
+/** Whether a token is wrong, or cannot be checked now. */
 export function isFailedTry(error: unknown): boolean {
   return error instanceof MucastError && error.data.path === "Authorization";
 }
@@ -47,21 +46,19 @@ interface AuthenticateParts {
   readonly database: Database;
   readonly keys: KeyStore;
   readonly log: Log;
-  /** The token in service.json of this process, which only the operator can read. */
+  /** In service.json of this process, which only the operator can read. */
   readonly localToken: string;
 }
 
 const OPERATOR: Caller = { subject: LOCAL_SUBJECT, scopes: new Set(SCOPES) };
-/** Any caller on a loopback address, without authentication. Only the operator may create keys. */
-const ANYONE: Caller = {
-  subject: LOCAL_SUBJECT,
-  scopes: new Set(SCOPES.filter((scope) => scope !== "admin")),
-};
+/** Without authentication. Only the operator may create keys. */
+const ANYONE: Caller = { subject: LOCAL_SUBJECT, scopes: new Set(["read", "write"]) };
 
 /** Builds the authentication of settings that `checkAuthAllowed` allows. It accepts the operator's token in every mode. */
 export async function buildAuthenticate(settings: Settings, parts: AuthenticateParts): Promise<Authenticate> {
-  const open = { none: () => async () => ANYONE, keys: () => keyAuthenticate(parts.keys), oidc: openOidc };
-  const authenticate: Authenticate = await open[settings.auth](settings, parts);
+  let authenticate: Authenticate = async () => ANYONE;
+  if (settings.auth === "keys") authenticate = keyAuthenticate(parts.keys);
+  if (settings.auth === "oidc") authenticate = await openOidc(settings, parts);
   const hash = secretHash(parts.localToken);
   return async (authorization) => {
     const token = tokenIn(authorization);
@@ -74,39 +71,31 @@ async function openOidc(settings: Settings, { database, log }: AuthenticateParts
   const issuer = settings.oidc_former_issuer ?? settings.oidc_issuer!;
   const first = await firstIssuer(database, issuer);
   if (issuer !== first) {
-    log.warn(
-      { issuer, first_issuer: first },
+    const message =
       "the callers of this OIDC issuer do not see the operations and blobs of the first one's; " +
-        "where it is the same issuer with a new URL, set oidc_former_issuer to the first one",
-    );
+      "where it is the same issuer with a new URL, set oidc_former_issuer to the first one";
+    log.warn({ issuer, first_issuer: first }, message);
   }
   // Only this mode loads jose.
   const { oidcAuthenticate } = await import("./oidc-authenticate.ts");
   return oidcAuthenticate(settings, subjectsOf(issuer, first), log);
 }
 
-/**
- * Refuses settings with which any caller on the network could use the service: no authentication on an address other than loopback,
- * OIDC without an issuer or an audience, or an issuer's keys over plain http.
- * @throws MucastError invalid_request.
- */
+/** Refuses settings with which any caller on the network could use the service. @throws MucastError invalid_request. */
 export function checkAuthAllowed(settings: Settings): void {
   const { auth, host } = settings;
   const refuse = (path: string, value: unknown, message: string) => {
     throw new MucastError("invalid_request", message, { path, value });
   };
   if (auth === "none" && !isLoopbackName(host)) {
-    refuse(
-      "auth",
-      auth,
+    const message =
       `auth is "none" and host is "${host}", which others can reach: set auth to "keys" ` +
-        "(`mucast keys create` makes one) or to oidc, or listen on 127.0.0.1",
-    );
+      "(`mucast keys create` makes one) or to oidc, or listen on 127.0.0.1";
+    refuse("auth", auth, message);
   }
   if (auth !== "oidc") return;
-  for (const name of ["oidc_issuer", "oidc_audience"] as const) {
+  for (const name of ["oidc_issuer", "oidc_audience"] as const)
     if (!settings[name]) refuse(name, settings[name], `auth is "oidc" and ${name} is missing`);
-  }
   for (const name of ["oidc_issuer", "oidc_jwks_url"] as const) {
     const { protocol, hostname } = new URL(settings[name] ?? "https://none");
     if (protocol === "https:" || isLoopbackName(hostname)) continue;
@@ -115,18 +104,15 @@ export function checkAuthAllowed(settings: Settings): void {
   }
 }
 
-/** The hash of no secret. With it, an unknown key takes as long to refuse as a wrong secret. */
-const NO_SECRETS_HASH = "0".repeat(64);
-
-/** Authentication by API key. It reads the key at every request, so a revoked key is refused at once. */
+/** It reads the key at every request, so a revoked key is refused at once. */
 export function keyAuthenticate(keys: KeyStore): Authenticate {
   return async (authorization): Promise<Caller> => {
     const parts = parseApiKey(bearerToken(authorization));
     if (parts === undefined) throw unauthorized("the token is not a key of this service");
     const stored = await keys.find(parts.id);
-    const isRight = isSecretOf(stored?.hash ?? NO_SECRETS_HASH, parts.secret);
-    if (stored === undefined || !isRight) throw unauthorized("the key is unknown, wrong or revoked");
-    await keys.recordUse(parts.id);
+    if (stored === undefined || !isSecretOf(stored.hash, parts.secret))
+      throw unauthorized("the key is unknown, wrong or revoked");
+    if (stored.isUnrecorded) await keys.recordUse(parts.id);
     return { subject: stored.subject, scopes: new Set(stored.scopes) };
   };
 }
@@ -140,8 +126,8 @@ export async function firstIssuer(database: Database, issuer: string): Promise<s
       .onConflict((conflict) => conflict.doNothing())
       .execute(),
   );
-  return (await database.db.selectFrom("first_oidc_issuer").select("issuer").executeTakeFirstOrThrow())
-    .issuer;
+  const first = database.db.selectFrom("first_oidc_issuer").select("issuer");
+  return (await first.executeTakeFirstOrThrow()).issuer;
 }
 
 /**

@@ -7,7 +7,7 @@ import type { Tables } from "../database/tables.ts";
 import type { Log } from "../telemetry/log.ts";
 import { SCOPES, type Scope } from "./caller.ts";
 
-/** A key as the operator sees it, without its secret and its hash. */
+/** Without its secret and its hash. */
 export const apiKeySchema = z
   .strictObject({
     id: z.string(),
@@ -22,14 +22,8 @@ export const apiKeySchema = z
 
 export type ApiKey = z.infer<typeof apiKeySchema>;
 
-/** What the operator specifies for a new key. */
 export const newKeySchema = z.strictObject({
-  name: z
-    .string()
-    .trim()
-    .min(1)
-    .max(100)
-    .describe("A label for people, such as who uses the key and for what."),
+  name: z.string().trim().min(1).max(100),
   scopes: z.array(z.enum(SCOPES)).min(1).default(["read", "write"]),
 });
 
@@ -38,7 +32,6 @@ export const MAX_KEYS_OF_PAGE = 500;
 
 const COLUMNS = ["id", "name", "subject", "scopes", "created_at", "revoked_at", "last_used_at"] as const;
 
-/** API keys in the table `api_keys`. Every method throws MucastError unavailable if the database is unreachable. */
 export class KeyStore {
   readonly #database: Database;
   readonly #log: Pick<Log, "warn"> | undefined;
@@ -49,7 +42,7 @@ export class KeyStore {
     this.#log = log;
   }
 
-  /** @returns the key and its token, `mucast_<id>_<secret>`, which no other call returns. */
+  /** No other call returns the token, `mucast_<id>_<secret>`. */
   async create(name: string, scopes: readonly Scope[]) {
     const { id, secret, token } = newApiKey();
     const row = await this.#database.write((db) =>
@@ -67,7 +60,7 @@ export class KeyStore {
     return (await this.#newestFirst().execute()).map(apiKeyOf);
   }
 
-  /** The same, one page at a time. @param after the id of the last key of the previous page; undefined for the first page. */
+  /** @param after the id of the last key of the previous page; undefined for the first page. */
   async page(after: string | undefined) {
     let query = this.#newestFirst().limit(MAX_KEYS_OF_PAGE + 1);
     if (after !== undefined) {
@@ -102,48 +95,34 @@ export class KeyStore {
     return row && apiKeyOf(row);
   }
 
-  /** @returns undefined for an unknown or revoked key. */
+  /** @returns undefined for an unknown or revoked key. `isUnrecorded`: no use was stored in the last minute. */
   async find(id: string) {
+    const minuteAgo = this.#database.time(-60);
     const row = await this.#database.db
       .selectFrom("api_keys")
       .select(["hash", "subject", "scopes"])
+      .select((eb) =>
+        eb.or([eb("last_used_at", "is", null), eb("last_used_at", "<", minuteAgo)]).as("isUnrecorded"),
+      )
       .where("id", "=", id)
       .where("revoked_at", "is", null)
       .executeTakeFirst();
     return row && { ...row, scopes: row.scopes as Scope[] };
   }
 
-  /** Stores when a key was used. A database that cannot be written to, as on a full disk, fails no request. */
+  /** Stores that a key was used now. A database that cannot be written to, as on a full disk, fails no request. */
   async recordUse(id: string): Promise<void> {
+    const last_used_at = this.#database.time();
     try {
-      await this.#storeUse(id);
+      await this.#database.write((db) =>
+        db.updateTable("api_keys").set({ last_used_at }).where("id", "=", id).execute(),
+      );
       this.#storesUses = true;
     } catch (error) {
       if (!(error instanceof MucastError && error.code === "unavailable")) throw error;
       if (this.#storesUses) this.#log?.warn({ err: error }, "the last use of an API key could not be stored");
       this.#storesUses = false;
     }
-  }
-
-  /** At most once a minute. */
-  async #storeUse(id: string): Promise<void> {
-    const database = this.#database;
-    const stale = await database.db
-      .selectFrom("api_keys")
-      .select("id")
-      .where("id", "=", id)
-      .where(({ eb, or }) =>
-        or([
-          eb("last_used_at", "is", null),
-          eb("last_used_at", "<", database.time(-60)),
-          eb("last_used_at", ">", database.time()),
-        ]),
-      )
-      .executeTakeFirst();
-    if (stale === undefined) return;
-    await database.write((db) =>
-      db.updateTable("api_keys").set({ last_used_at: database.time() }).where("id", "=", id).execute(),
-    );
   }
 }
 
@@ -157,27 +136,25 @@ function apiKeyOf(row: Pick<Selectable<Tables["api_keys"]>, (typeof COLUMNS)[num
   };
 }
 
-const API_KEY = /^mucast_([0-9a-f]{16})_([A-Za-z0-9_-]{43})$/;
+const API_KEY = /^mucast_(?<id>[0-9a-f]{16})_(?<secret>[A-Za-z0-9_-]{43})$/;
 
-/** Makes a key with a random id of 64 bits and a random secret of 256 bits. */
 export function newApiKey() {
   const id = randomBytes(8).toString("hex");
   const secret = randomBytes(32).toString("base64url");
   return { id, secret, token: `mucast_${id}_${secret}` };
 }
 
-/** The parts of `mucast_<id>_<secret>`; undefined for a token without the form of a key. */
+/** Undefined for a token without the form of a key. */
 export function parseApiKey(token: string) {
-  const [, id, secret] = API_KEY.exec(token) ?? [];
-  return id === undefined || secret === undefined ? undefined : { id, secret };
+  return API_KEY.exec(token)?.groups as { readonly id: string; readonly secret: string } | undefined;
 }
 
-/** The stored form of a secret: its SHA-256 in hex. A long random secret needs no salt. */
+/** The stored form of a secret. A long random secret needs no salt. */
 export function secretHash(secret: string): string {
   return createHash("sha256").update(secret).digest("hex");
 }
 
-/** Whether a hash belongs to a secret, compared in constant time. */
+/** Compares in constant time. */
 export function isSecretOf(hash: string, secret: string): boolean {
   return timingSafeEqual(Buffer.from(secretHash(secret)), Buffer.from(hash.padEnd(64).slice(0, 64)));
 }

@@ -24,7 +24,7 @@ const ALGORITHMS = [
 const CLOCK_SKEW_SECONDS = 30;
 const MAX_SUBJECT_LENGTH = 255;
 
-/** Authentication by an access token (JWT) of an OIDC issuer. @param subjectOf the caller of a `sub` of this issuer. */
+/** Authentication by an access token (JWT) of an OIDC issuer. @param subjectOf of a `sub` of this issuer. */
 export function oidcAuthenticate(
   settings: Settings,
   subjectOf: (sub: string) => string,
@@ -47,12 +47,11 @@ export function oidcAuthenticate(
     } catch (error) {
       if (error instanceof MucastError || !(error instanceof errors.JOSEError)) throw error;
       // jose's messages name claims, not values.
-      throw unauthorized(`the token is refused: ${error.message}`, { cause: error });
+      throw refused(error.message, error);
     }
   };
 }
 
-/** Checks the token with the key that it names, or with each key of its kind. */
 async function verifyToken(token: string, keys: JWTVerifyGetKey, checks: JWTVerifyOptions) {
   try {
     return await jwtVerify(token, keys, checks);
@@ -69,25 +68,27 @@ async function verifyToken(token: string, keys: JWTVerifyGetKey, checks: JWTVeri
   }
 }
 
-/** Refuses a token for another purpose, of another holder, or whose `sub` a database cannot tell apart from others. */
 function checkUse({ sub, cnf }: JWTPayload, typ: unknown): void {
   // By RFC 8725, tokens for another purpose have a type such as `logout+jwt`; `at+jwt` is RFC 9068.
   const isAccessToken =
     typ === undefined || !String(typ).includes("+") || /^(application\/)?at\+jwt$/i.test(String(typ));
-  if (!isAccessToken) throw unauthorized("the token is refused: its typ does not name an access token");
-  if (cnf !== undefined) {
-    throw unauthorized(
-      "the token is refused: it is bound to a key of its holder (its claim cnf, as by DPoP or mutual TLS), which this " +
-        "service cannot check; ask the issuer for a plain bearer token",
+  if (!isAccessToken) throw refused("its typ does not name an access token");
+  if (cnf !== undefined)
+    throw refused(
+      "it is bound to a key of its holder (its claim cnf, as by DPoP or mutual TLS), which this service cannot check; " +
+        "ask the issuer for a plain bearer token",
     );
-  }
   // jose accepts any JSON. PostgreSQL stores no NUL, and stores all lone surrogates as the same character.
   const isText = typeof sub === "string" && sub !== "" && sub.length <= MAX_SUBJECT_LENGTH;
   if (isText && !/[\p{Cc}\p{Cs}\p{Zl}\p{Zp}]/u.test(sub)) return;
-  throw unauthorized(
-    `the token is refused: its sub is not a text of 1 to ${MAX_SUBJECT_LENGTH} characters without control characters, ` +
-      "line separators and lone surrogates",
+  throw refused(
+    `its sub is not a text of 1 to ${MAX_SUBJECT_LENGTH} characters without control characters, line separators and ` +
+      "lone surrogates",
   );
+}
+
+function refused(why: string, cause?: Error): MucastError {
+  return unauthorized(`the token is refused: ${why}`, { cause });
 }
 
 /** Scopes are in the claim `scope` (RFC 9068), `scp` or `roles` (Microsoft Entra), space-separated or as a list. */
@@ -96,12 +97,12 @@ function readScopes(claims: JWTPayload, settings: Settings): ReadonlySet<Scope> 
     typeof claim === "string" ? claim.split(" ") : Array.isArray(claim) ? claim : [],
   );
   // No token gives `admin`.
-  return new Set(
-    (["read", "write"] as const).filter((scope) => words.includes(settings[`oidc_${scope}_scope`])),
+  const scopes = (["read", "write"] as const).filter((scope) =>
+    words.includes(settings[`oidc_${scope}_scope`]),
   );
+  return new Set(scopes);
 }
 
-/** After a failure, the issuer is not asked again for this long. */
 const RETRY_SECONDS = 30;
 const FETCH_MILLISECONDS = 5_000;
 /** The issuer's keys could be read, and do not fit the token. */
@@ -109,9 +110,7 @@ const ABOUT_TOKEN = [errors.JWKSNoMatchingKey, errors.JWKSMultipleMatchingKeys, 
 
 /**
  * Finds the key of a token among those of an OIDC issuer. jose caches them for ten minutes and reads them again for a token with an
- * unknown key, at most every 30 s. While the issuer cannot be reached, the last known keys are used.
- *
- * It throws MucastError unavailable for a token that no known key can check while the issuer is unreachable.
+ * unknown key, at most every 30 s. While the issuer cannot be reached, the last known keys are used, and it is asked again after 30 s.
  */
 function issuerKeys(settings: Settings, log: Log): JWTVerifyGetKey {
   const keptMilliseconds = settings.oidc_keys_seconds * 1_000;
@@ -119,11 +118,11 @@ function issuerKeys(settings: Settings, log: Log): JWTVerifyGetKey {
   let remote: Promise<JWTVerifyGetKey> | undefined;
   let failure: { readonly error: unknown; readonly retryAt: number } | undefined;
 
-  const openRemote = async () =>
-    createRemoteJWKSet(new URL(settings.oidc_jwks_url ?? (await discoverJwksUrl(settings.oidc_issuer!))), {
-      timeoutDuration: FETCH_MILLISECONDS,
-      [jwksCache]: cache as ExportedJWKSCache,
-    });
+  const openRemote = async () => {
+    const url = settings.oidc_jwks_url ?? (await discoverJwksUrl(settings.oidc_issuer!));
+    const options = { timeoutDuration: FETCH_MILLISECONDS, [jwksCache]: cache as ExportedJWKSCache };
+    return createRemoteJWKSet(new URL(url), options);
+  };
 
   const findKnown: JWTVerifyGetKey = async (header, token) => {
     const { uat = Number.NEGATIVE_INFINITY, jwks } = cache;
@@ -133,12 +132,9 @@ function issuerKeys(settings: Settings, log: Log): JWTVerifyGetKey {
       if (!(error instanceof errors.JWKSNoMatchingKey)) throw error;
     }
     // Without a URL: callers without a valid token get this message.
-    throw new MucastError(
-      "unavailable",
-      "the keys of the OIDC issuer cannot be read now",
-      { path: "Authorization", retryAfter: RETRY_SECONDS },
-      { cause: failure?.error },
-    );
+    const message = "the keys of the OIDC issuer cannot be read now";
+    const data = { path: "Authorization", retryAfter: RETRY_SECONDS };
+    throw new MucastError("unavailable", message, data, { cause: failure?.error });
   };
 
   return async (header, token) => {
@@ -162,7 +158,7 @@ function issuerKeys(settings: Settings, log: Log): JWTVerifyGetKey {
 
 const metadataSchema = z.looseObject({ issuer: z.string(), jwks_uri: z.url({ protocol: /^https?$/ }) });
 
-/** The URL of an issuer's keys, from its OpenID Connect discovery document. @throws Error with the URL and the cause. */
+/** The URL of an issuer's keys, from its OpenID Connect discovery document. */
 async function discoverJwksUrl(issuer: string): Promise<string> {
   const url = `${issuer.replace(/\/$/, "")}/.well-known/openid-configuration`;
   const signal = AbortSignal.timeout(FETCH_MILLISECONDS);

@@ -142,11 +142,8 @@ export class StoredBlobs {
   }
 
   /** The target of an upload of that name; undefined if the caller may not write there. */
-  async uploadAddress({ subject }: Caller, name: string): Promise<BlobAddress | undefined> {
-    return this.#findTarget(subject, name, await this.#readRow(subject, name));
-  }
-
-  async #findTarget(caller: string, name: string, row?: StorageKey): Promise<BlobAddress | undefined> {
+  async uploadAddress({ subject: caller }: Caller, name: string): Promise<BlobAddress | undefined> {
+    const row = await this.#readRow(caller, name);
     const space = row?.space ?? spaceOf(caller);
     const address = this.#addressOf({ name, space });
     if (row !== undefined || space !== "") return address;
@@ -163,8 +160,9 @@ export class StoredBlobs {
    * @returns undefined if the caller may not write there.
    * @throws MucastError quota_exceeded; too_large for more than the whole quota; unavailable during a removal of the blob; storage_failed.
    */
-  async beginUpload({ subject: caller }: Caller, name: string, bytes?: number) {
+  async beginUpload(owner: Caller, name: string, bytes?: number) {
     const { database, quota, settings } = this.#parts;
+    const caller = owner.subject;
     if (bytes !== undefined && bytes > quota.bytes) {
       const limit = quota.bytes;
       const message = `${name} has ${bytes} bytes, and a caller may store ${limit} in all (stored_bytes_per_caller)`;
@@ -172,10 +170,10 @@ export class StoredBlobs {
     }
     let row = await this.#readRow(caller, name);
     if (row?.state === "removing") {
-      if (!(await this.#finishRemoval(row))) throw beingRemoved(name);
+      if (!(await this.#removeBlob(row, "interrupted"))) throw beingRemoved(name);
       row = undefined;
     }
-    const address = await this.#findTarget(caller, name, row);
+    const address = await this.uploadAddress(owner, name);
     if (address === undefined) return undefined;
     const { space } = address;
     const stored = { bytes: 0, blobs: 0 };
@@ -252,9 +250,7 @@ export class StoredBlobs {
     const { store, key } = this.#addressOf({ name, space });
     const isThere = row !== undefined || (await store.stat(key)) !== undefined;
     const blob = { caller: caller.subject, name, space };
-    if (!(await this.#claimRemoval(blob, row === undefined ? "unrecorded" : "recorded"))) return false;
-    await this.#removeClaimed(blob);
-    return isThere;
+    return (await this.#removeBlob(blob, row === undefined ? "unrecorded" : "recorded")) && isThere;
   }
 
   /** Finishes interrupted removals, at once and then every hour. @returns a function that stops it. */
@@ -270,24 +266,19 @@ export class StoredBlobs {
     for (const row of await this.#selectRows(database.db).where("removed_at", "is not", null).execute()) {
       if (signal.aborted) return;
       if (!row.isInterrupted) continue;
-      await this.#finishRemoval(row).catch((error: unknown) => warn({ err: error, name: row.name }));
+      const failed = (error: unknown) => warn({ err: error, name: row.name });
+      await this.#removeBlob(row, "interrupted").catch(failed);
     }
   }
 
-  async #finishRemoval(blob: OwnedBlob): Promise<boolean> {
-    const isClaimed = await this.#claimRemoval(blob, "interrupted");
-    if (isClaimed) await this.#removeClaimed(blob);
-    return isClaimed;
-  }
-
   /**
-   * Hides a blob from its caller before its bytes are removed. If a submission that names the blob runs concurrently, either it comes
-   * first and the blob stays, or it comes later and is refused.
+   * Hides a blob from its caller, then removes its bytes and its row. If a submission that names the blob runs concurrently, either it
+   * comes first and the blob stays, or it comes later and is refused.
    * @param seen the blob as it was before. @returns false if another request removes the bytes, or has done so.
    */
-  #claimRemoval(blob: OwnedBlob, seen: "recorded" | "unrecorded" | "interrupted"): Promise<boolean> {
+  async #removeBlob(blob: OwnedBlob, seen: "recorded" | "unrecorded" | "interrupted"): Promise<boolean> {
     const { caller, name } = blob;
-    return this.#lock(caller, async (db) => {
+    const isClaimed = await this.#lock(caller, async (db) => {
       const row = await this.#readRow(caller, name, db);
       if (row === undefined && seen !== "unrecorded") return false;
       const isFree = row?.state !== "removing" && seen !== "interrupted";
@@ -302,10 +293,7 @@ export class StoredBlobs {
       await blobs.where(({ and }) => and({ caller, name })).execute();
       return true;
     });
-  }
-
-  async #removeClaimed(blob: OwnedBlob): Promise<void> {
-    const { caller, name } = blob;
+    if (!isClaimed) return false;
     const { store, key } = this.#addressOf(blob);
     try {
       await store.remove(key);
@@ -321,6 +309,7 @@ export class StoredBlobs {
       throw storageFailed(error, `${name} could not be removed`);
     }
     await this.#dropRow(blob, "removing");
+    return true;
   }
 
   #dropRow({ caller, name }: OwnedBlob, state: "removing" | "reserved"): Promise<void> {

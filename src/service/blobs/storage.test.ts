@@ -3,7 +3,7 @@ import { mkdirSync, mkdtempSync, rmSync, statSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, test } from "node:test";
-import { checkSpace, spaceIn, withSpace } from "../../blob/names.ts";
+import { checkSpace, spaceIn } from "../../blob/names.ts";
 import { openBlobFolder, spaceOf } from "./storage.ts";
 
 const SPACE = "key-0123456789abcdef";
@@ -30,18 +30,6 @@ test("only the space of a caller counts as a space", () => {
   for (const path of others) {
     assert.equal(spaceIn(`${path}/data/x`), undefined, path);
     assert.throws(() => checkSpace(path), /is not the space of a caller/, path);
-  }
-});
-
-test("the BLOB_URL of a space keeps its signature", () => {
-  for (const [blobUrl, wanted] of [
-    ["https://a.example/c", `https://a.example/c/${SPACE}`],
-    ["https://a.example/c/?sv=1&sig=x?y", `https://a.example/c/${SPACE}?sv=1&sig=x?y`],
-    ["file:///mnt/blobs", `file:///mnt/blobs/${SPACE}`],
-    ["/mnt/odd?name", `/mnt/odd?name/${SPACE}`],
-  ] as const) {
-    assert.equal(withSpace(blobUrl, SPACE), wanted);
-    assert.equal(withSpace(blobUrl, ""), blobUrl);
   }
 });
 

@@ -28,7 +28,7 @@ export type Storage = Awaited<ReturnType<typeof openStorage>>;
 
 /**
  * @returns the store for HTTP, whose URLs of blobs are `/data/<name>`, and for commands; its folder, which Azure and S3 lack; and `at`, for
- * what the address of the service decides: the store whose URLs appear in results, and the URLs of the blobs.
+ * what the address of the service decides: the store whose URLs appear in results, the URLs of the blobs, and how a job opens them.
  * @throws MucastError invalid_request for a faulty `blob_url`, allowed URL or private origin.
  */
 export async function openStorage(settings: ServiceSettings, env: NodeJS.ProcessEnv) {
@@ -44,7 +44,7 @@ export async function openStorage(settings: ServiceSettings, env: NodeJS.Process
     const store = await openStore(blobUrl, { policy, env });
     const at = async (address: string) => {
       const urls: ServiceUrls = { bases: serviceBases(address, publicUrl), jobBase: store.url, policy };
-      return { store, urls };
+      return { store, urls, access: { blobUrl, policy } };
     };
     return { store, folder: undefined, access: { blobUrl, policy }, at };
   }
@@ -60,7 +60,8 @@ export async function openStorage(settings: ServiceSettings, env: NodeJS.Process
       const bases = serviceBases(address, publicUrl);
       const policy = policyFor(bases);
       const store = await openStore(bases[0]!, { policy });
-      return { store, urls: { bases, jobBase: store.url, policy } };
+      const urls: ServiceUrls = { bases, jobBase: store.url, policy };
+      return { store, urls, access: { blobUrl: store.url, policy } };
     },
   };
 }

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { MucastError } from "../../contract/errors/errors.ts";
-import { newRow, onEachDatabase } from "./databases.testing.ts";
+import { newRow, onEachDatabase, storeQueued } from "./databases.testing.ts";
 import { migrate, VERSION } from "./schema.ts";
 
 onEachDatabase((tested) => {
@@ -57,18 +57,21 @@ onEachDatabase((tested) => {
     const arrived = Promise.withResolvers<void>();
     const onNotification = (payload: string) => {
       heard.push(payload);
-      if (payload === "started:2") arrived.resolve();
+      if (payload === "queued:2") arrived.resolve();
     };
     const end = await database.listen({ onNotification, onMissed: () => undefined });
-    const notify = (payload: string, error?: Error) =>
-      database.write(async (db) => {
-        await database.notify(db, [payload]);
-        if (error) throw error;
-      });
-    await assert.rejects(notify("started:1", new Error("boom")));
-    await notify("started:2");
+    await storeQueued(database, "0");
+    const rolledBack = database.write(async (db) => {
+      await database.insertEvents(db, [{ operation_id: "0", seq: 2, type: "started", data: "{}" }]);
+      throw new Error("boom");
+    });
+    await assert.rejects(rolledBack);
+    await storeQueued(database, "2");
     await arrived.promise;
-    assert.deepEqual(heard, ["started:2"]);
+    assert.deepEqual(
+      heard.filter((payload) => payload !== "queued:0"),
+      ["queued:2"],
+    );
     await end();
   });
 
@@ -79,11 +82,7 @@ onEachDatabase((tested) => {
       onMissed: () => noticed.resolve(),
     });
     const another = await tested.another();
-    await another.write((db) =>
-      another
-        .notify(db, ["queued:1"])
-        .then(() => db.insertInto("blob_usage").values({ caller: "x" }).execute()),
-    );
+    await storeQueued(another, "1");
     await noticed.promise;
     await end();
   });

@@ -1,7 +1,9 @@
-import type { RawBuilder, SqlBool } from "kysely";
+import type { Insertable, RawBuilder, SqlBool } from "kysely";
 import type { ServiceSettings } from "../settings/load-settings.ts";
 import { type Migration, migrate } from "./schema.ts";
-import type { Statements } from "./tables.ts";
+import type { Statements, Tables } from "./tables.ts";
+
+export type EventRow = Insertable<Tables["events"]>;
 
 /** The channel of the notifications of operations; the payload is `<event type>:<operation id>`. */
 export const CHANNEL = "mucast_operations";
@@ -25,8 +27,8 @@ export interface Database {
    * other writer waits meanwhile.
    */
   write<T>(body: (db: Statements) => Promise<T>): Promise<T>;
-  /** Sends a notification to every service when the transaction commits. */
-  notify(db: Statements, payloads: readonly string[]): Promise<void>;
+  /** Stores events, and notifies every service of each when the transaction commits. */
+  insertEvents(db: Statements, events: readonly EventRow[]): Promise<void>;
   listen(listener: Listener): Promise<() => Promise<void>>;
   close(): Promise<void>;
 
@@ -39,6 +41,18 @@ export interface Database {
   /** Whether a JSON list of texts has all of `values`. */
   hasAll(column: string, values: readonly string[]): RawBuilder<SqlBool>;
   jsonBytes(column: string): RawBuilder<number>;
+}
+
+/**
+ * Waits for statements that need no answer of each other; PostgreSQL gets them together. Also after an error, it waits for the rest, so
+ * that none runs after the rollback.
+ */
+export async function together<T extends readonly unknown[]>(
+  ...statements: { [K in keyof T]: Promise<T[K]> }
+): Promise<T> {
+  const outcomes = await Promise.allSettled(statements);
+  for (const outcome of outcomes) if (outcome.status === "rejected") throw outcome.reason;
+  return Promise.all(statements) as unknown as Promise<T>;
 }
 
 export type DatabaseSettings = Pick<ServiceSettings, "data_dir"> &

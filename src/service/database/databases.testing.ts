@@ -66,6 +66,17 @@ export async function removeOperations(database: Database): Promise<void> {
 }
 
 /** A row of an operation, with no more than it needs. */
+/** Stores an operation with its first event. */
+export async function storeQueued(database: Database, id: string): Promise<void> {
+  await database.write(async (db) => {
+    await db
+      .insertInto("operations")
+      .values({ ...newRow(id, "me"), last_seq: 1 })
+      .execute();
+    await database.insertEvents(db, [{ operation_id: id, seq: 1, type: "queued", data: "{}" }]);
+  });
+}
+
 export function newRow(
   id: string,
   caller: string,

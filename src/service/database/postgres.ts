@@ -4,7 +4,7 @@ import pg from "pg";
 import { MucastError } from "../../contract/errors/errors.ts";
 import { codeOf } from "../../contract/errors/system-error.ts";
 import { printable } from "../../contract/errors/wording.ts";
-import { CHANNEL, type Database, type Listener } from "./database.ts";
+import { CHANNEL, type Database, type EventRow, type Listener } from "./database.ts";
 import type { Statements, Tables } from "./tables.ts";
 
 /** Milliseconds. */
@@ -46,6 +46,7 @@ export async function openPostgres(
     connectionTimeoutMillis: TIMES.connect,
     idleTimeoutMillis: TIMES.idle,
     query_timeout: TIMES.answer,
+    pipeline: true,
   });
   // The pool replaces an idle connection that breaks; a statement that needs one reports the error.
   pool.on("error", () => undefined);
@@ -106,12 +107,15 @@ class ServerDatabase implements Database {
     return this.db.transaction().execute(body);
   }
 
-  async notify(db: Statements, payloads: readonly string[]): Promise<void> {
-    await sql`select pg_notify(${CHANNEL}, payload) from unnest(${payloads}::text[]) as payload`.execute(db);
+  async insertEvents(db: Statements, events: readonly EventRow[]): Promise<void> {
+    const notified = sql`pg_notify(${CHANNEL}, type || ':' || operation_id)`.as("notified");
+    await db.insertInto("events").values(events).returning(notified).execute();
   }
 
   async listen(listener: Listener): Promise<() => Promise<void>> {
-    const listening = new Listening(this.#listenUrl, listener, () => this.notify(this.db, [PROBE]));
+    const listening = new Listening(this.#listenUrl, listener, async () => {
+      await sql`select pg_notify(${CHANNEL}, ${PROBE})`.execute(this.db);
+    });
     await listening.start();
     return () => listening.close();
   }
@@ -141,17 +145,30 @@ class ServerDatabase implements Database {
   }
 }
 
+const NOTHING = { command: "BEGIN", rowCount: 0, rows: [] };
+
 /** A connection for one statement or transaction. */
 async function lend(pool: pg.Pool): Promise<PostgresPoolClient> {
   const client = await connectWhenFree(() => pool.connect());
   let isBroken = false;
-  const query = (text: string, parameters: readonly unknown[]) =>
-    mapErrors(() => client.query(text === "begin" ? BEGIN : text, [...parameters])).catch(
-      (error: unknown) => {
-        isBroken ||= endsConnection(error);
-        throw error;
-      },
-    );
+  let beginning: Promise<unknown> | undefined;
+  const send = (text: string, parameters: readonly unknown[]) =>
+    mapErrors(() => client.query(text, [...parameters])).catch((error: unknown) => {
+      isBroken ||= endsConnection(error);
+      throw error;
+    });
+  const query = async (text: string, parameters: readonly unknown[]) => {
+    if (text === "begin") {
+      // The first statement follows at once, and reports what is wrong with the connection.
+      beginning = send(BEGIN, []);
+      beginning.catch(() => undefined);
+      return NOTHING;
+    }
+    const begun = beginning;
+    beginning = undefined;
+    const [result] = await Promise.all([send(text, parameters), begun]);
+    return result;
+  };
   return {
     query: query as unknown as PostgresPoolClient["query"],
     release: (isDiscarded) => client.release(isBroken || isDiscarded === true),

@@ -7,7 +7,7 @@ import { Kysely, type SqliteDatabase, SqliteDialect, type SqliteStatement, sql }
 import { MucastError } from "../../contract/errors/errors.ts";
 import { causeOf, codeOf } from "../../contract/errors/system-error.ts";
 import { makeFolder } from "../../contract/machine/folders.ts";
-import type { Database, Listener } from "./database.ts";
+import type { Database, EventRow, Listener } from "./database.ts";
 import { JSON_COLUMNS, type Statements, type Tables } from "./tables.ts";
 
 /** How long a statement may wait for another process, which blocks this one; then it waits in the event loop. */
@@ -123,8 +123,9 @@ class EmbeddedDatabase implements Database {
     }
   }
 
-  async notify(_db: Statements, payloads: readonly string[]): Promise<void> {
-    this.#notifications.push(...payloads);
+  async insertEvents(db: Statements, events: readonly EventRow[]): Promise<void> {
+    await db.insertInto("events").values(events).execute();
+    this.#notifications.push(...events.map(({ type, operation_id }) => `${type}:${operation_id}`));
   }
 
   /** Hears of this process's own events as they happen, and looks for commits of other processes. */

@@ -137,21 +137,6 @@ describe("a forecast", () => {
     assert.ok(Buffer.byteLength(JSON.stringify(wide.choice)) < 9_000);
   });
 
-  test("of an older output omits the figures that the output lacks", async () => {
-    const view = await ask(
-      edited((output) => {
-        delete output.mu_dates;
-        delete output.metrics.shrinkage;
-        delete output.metrics.score.pooled.hit_rate_se;
-        output.metrics.intervals = null;
-      }),
-    );
-    assert.ok(!Object.hasOwn(view.metrics.score.pooled, "hit_rate_se"));
-    assert.ok(!Object.hasOwn(view.metrics, "shrinkage"));
-    for (const member of ["shrinkage", "interval", "mu_date"])
-      assert.ok(!Object.hasOwn(view.forecasts[0]!, member), member);
-  });
-
   test("has the named tickers in their order, and says why others have none", async () => {
     const names = ["10", "9", "__proto__", 'x"\n\u001b', "constructor"];
     const output = JSON.parse(mlText({ tickers: names }));

@@ -7,32 +7,29 @@ import {
   type BlobPage,
   blobListQuery,
   blobPageSchema,
-  type StoredBlobView,
+  PREPARE_PARTS,
+  type PreparedBlobs,
+  preparedBlobsSchema,
+  prepareQuery,
 } from "../../contract/api/prepared-blobs.ts";
 import { MucastError } from "../../contract/errors/errors.ts";
 import { show } from "../../contract/errors/faults.ts";
 import { outputBlobSchema } from "../../contract/output/output-blob.ts";
 import type { BlobUpload } from "../blobs/blobs.ts";
 import { storageFailed } from "../blobs/storage.ts";
+import { tooLarge } from "../preparation/preparations.ts";
 import { byteRange, checkIfMatch, matchesNone } from "./conditional-requests.ts";
-import { emptyAnswer, jsonAnswer } from "./document.ts";
+import { emptyAnswer, header, jsonAnswer } from "./document.ts";
 import { EXAMPLE_BLOBS } from "./examples.ts";
 import { limitAnswers } from "./guard.ts";
 import { acceptBodies, type HttpApp, type HttpOptions } from "./http-app.ts";
 
-const params = z.strictObject({
-  name: z
-    .string()
-    .describe(
-      "`feature_engine_<id>.json` or `data_extractor_<id>.json`, or with `.parquet`; for reading, also an output.",
-    ),
-});
+const NAMES =
+  "`feature_engine_<id>.json` or `data_extractor_<id>.json`, or with `.parquet`; for reading, also an output.";
+const params = z.strictObject({ name: z.string().describe(NAMES) });
 
-const ETAG = { type: "string", description: "Strong: identifies these exact bytes." } as const;
-
-function header(description: string) {
-  return z.string().optional().describe(description);
-}
+const sent = (description: string) => z.string().optional().describe(description);
+const ETAG = header("Strong: identifies these exact bytes.");
 
 /** Open: the job that reads a blob checks its content; the upload does not. */
 const inputBlobSchema = z.looseObject({}).meta({
@@ -68,31 +65,61 @@ const UPLOADED: UploadedBlob = {
   etag: '"6b86b273"',
 };
 
+const READ_PROBLEMS = [
+  ...(["not_found", "precondition_failed", "range_not_satisfiable", "blob_unavailable"] as const),
+];
 const WRITE_PROBLEMS = [
   ...(["not_found", "method_not_allowed", "precondition_failed", "too_large", "quota_exceeded"] as const),
   ...(["storage_full", "storage_failed", "blob_unavailable"] as const),
 ];
+const REMOVE_PROBLEMS = [
+  ...(["not_found", "precondition_failed", "blob_in_use", "storage_failed", "blob_unavailable"] as const),
+];
+const PREPARE_PROBLEMS = [
+  ...(["unreadable_blob", "invalid_data", "too_large", "precondition_failed", "quota_exceeded"] as const),
+  ...(["storage_full", "storage_failed", "blob_unavailable", "timed_out", "process_lost"] as const),
+];
 
-function example(stem: string, kind: StoredBlobView["kind"], size: number, contents = {}): StoredBlobView {
-  const name = `${stem}.json`;
-  const created_at = "2026-01-05T08:30:09.038Z";
-  return { name, url: `${EXAMPLE_BLOBS}/data/${name}`, kind, size, created_at, ...contents };
-}
+const FORM = {
+  type: "object",
+  properties: Object.fromEntries(PREPARE_PARTS.map((part) => [part, BYTES])),
+  required: ["prices"],
+};
 
-/** The example of a list: the blobs of a preparation, and an output. */
+const PREPARED: PreparedBlobs = {
+  id: "4f0c1a2b4f0c1a2b",
+  feature_url: `${EXAMPLE_BLOBS}/data/feature_engine_4f0c1a2b4f0c1a2b.json`,
+  data_extractor_url: `${EXAMPLE_BLOBS}/data/data_extractor_4f0c1a2b4f0c1a2b.json`,
+  tickers: ["AAPL", "MSFT"],
+  ticker_count: 2,
+  dates: 1510,
+  start: "2020-01-02",
+  end: "2026-01-05",
+  learning_end: "2024-12-31",
+  features: ["mom_1", "mom_2", "vol_10", "weekday"],
+  warnings: ["MSFT: 1 price is zero or negative; its date gets no features"],
+  warning_count: 1,
+  written: true,
+};
+
 const CONTENTS = { ticker_count: 500, dates: 1510, start: "2020-01-02", end: "2026-01-05" };
 const PAGE: BlobPage = {
   blobs: [
-    example("ml_engine_5f0c2d1e", "output", 812_345),
-    example("feature_engine_4f0c1a2b", "features", 96_104_233, CONTENTS),
-    example("data_extractor_4f0c1a2b", "prices", 14_903_118, CONTENTS),
-  ],
+    { name: "ml_engine_5f0c2d1e.json", kind: "output", size: 812_345 } as const,
+    { name: "feature_engine_4f0c1a2b.json", kind: "features", size: 96_104_233, ...CONTENTS } as const,
+    { name: "data_extractor_4f0c1a2b.json", kind: "prices", size: 14_903_118, ...CONTENTS } as const,
+  ].map(({ name, kind, size, ...contents }) => ({
+    ...{ name, url: `${EXAMPLE_BLOBS}/data/${name}`, kind, size },
+    ...{ created_at: "2026-01-05T08:30:09.038Z", ...contents },
+  })),
   next_cursor: null,
 };
 
-/** `GET`, `HEAD`, `PUT` and `DELETE /data/{name}`, and `GET /v1/data`. */
-export function blobRoutes(app: HttpApp, { settings, blobs }: HttpOptions): void {
+/** `GET`, `HEAD`, `PUT` and `DELETE /data/{name}`, `GET /v1/data` and `POST /v1/prepare`. */
+export function blobRoutes(app: HttpApp, { settings, blobs, preparations }: HttpOptions): void {
   const beginDownload = limitAnswers("downloads", settings.downloads_per_caller, settings.downloads);
+  // Each has a folder for its files, which may be some hundred megabytes.
+  const beginPreparation = limitAnswers("preparations", 2, 8);
   acceptBodies(app, "leave");
 
   /** The address of a blob of the caller, with its size and version. @throws MucastError not_found. */
@@ -107,10 +134,7 @@ export function blobRoutes(app: HttpApp, { settings, blobs }: HttpOptions): void
   app.route({
     method: ["GET", "HEAD"],
     url: "/data/:name",
-    config: {
-      access: "read",
-      problems: ["not_found", "precondition_failed", "range_not_satisfiable", "blob_unavailable"],
-    },
+    config: { access: "read", problems: READ_PROBLEMS },
     schema: {
       operationId: "read_blob",
       summary: "Read an input or output blob",
@@ -120,15 +144,15 @@ export function blobRoutes(app: HttpApp, { settings, blobs }: HttpOptions): void
       tags: ["Blobs"],
       params,
       headers: z.looseObject({
-        range: header("One range of bytes; for several ranges, the response is the whole blob."),
-        "if-range": header("Returns the range only of this version, otherwise the whole blob."),
-        "if-match": header("Returns this version, or 412."),
-        "if-none-match": header("Returns a version other than this one, or 304."),
+        range: sent("One range of bytes; for several ranges, the response is the whole blob."),
+        "if-range": sent("Returns the range only of this version, otherwise the whole blob."),
+        "if-match": sent("Returns this version, or 412."),
+        "if-none-match": sent("Returns a version other than this one, or 304."),
       }),
       response: {
         200: {
           description: "The whole blob.",
-          headers: { ETag: ETAG, "Accept-Ranges": { type: "string", description: "`bytes`." } },
+          headers: { ETag: ETAG, "Accept-Ranges": header("`bytes`.") },
           content: {
             "application/json": {
               schema: { anyOf: [outputMuSchema, inputBlobSchema, z.array(z.unknown())] },
@@ -138,18 +162,15 @@ export function blobRoutes(app: HttpApp, { settings, blobs }: HttpOptions): void
         },
         206: {
           description: "The range.",
-          headers: {
-            ETag: ETAG,
-            "Content-Range": { type: "string", description: "The range and the total size." },
-          },
+          headers: { ETag: ETAG, "Content-Range": header("The range and the total size.") },
           content: { "application/json": { schema: { description: "These bytes of the blob." } } },
         },
         304: emptyAnswer("The blob still has the version of `If-None-Match`.", { ETag: ETAG }),
       },
     },
     handler: async (request, reply) => {
-      const { headers, method } = request;
-      const { name } = request.params;
+      const { headers, method, params } = request;
+      const { name } = params;
       const { store, key, size, etag } = await lookUp(request, name);
       checkIfMatch(headers, etag);
       reply.headers({ etag, "accept-ranges": "bytes", "cache-control": "private, no-cache" });
@@ -180,10 +201,8 @@ export function blobRoutes(app: HttpApp, { settings, blobs }: HttpOptions): void
       tags: ["Blobs"],
       params,
       headers: z.looseObject({
-        "if-match": header(
-          "Replaces only this version; `*` replaces any version but does not create a blob.",
-        ),
-        "if-none-match": header("`*`: only creates a new blob."),
+        "if-match": sent("Replaces only this version; `*` replaces any version but does not create a blob."),
+        "if-none-match": sent("`*`: only creates a new blob."),
       }),
       // The service stores the bytes without parsing them, so a JSON schema here would promise a check that is not made.
       body: { content: { "application/octet-stream": { schema: BYTES } } },
@@ -222,25 +241,21 @@ export function blobRoutes(app: HttpApp, { settings, blobs }: HttpOptions): void
   app.route({
     method: "DELETE",
     url: "/data/:name",
-    config: {
-      access: "write",
-      problems: ["not_found", "precondition_failed", "blob_in_use", "storage_failed", "blob_unavailable"],
-    },
+    config: { access: "write", problems: REMOVE_PROBLEMS },
     schema: {
       operationId: "delete_blob",
       summary: "Delete an input or output blob",
       description: "Frees the caller's quota. A blob that a queued or running operation uses is not deleted.",
       tags: ["Blobs"],
       params,
-      headers: z.looseObject({ "if-match": header("Deletes only this version.") }),
+      headers: z.looseObject({ "if-match": sent("Deletes only this version.") }),
       response: { 204: emptyAnswer("The blob was deleted.") },
     },
     handler: async (request, reply) => {
       const { name } = request.params;
       checkReadable(name);
-      if (request.headers["if-match"] !== undefined) {
+      if (request.headers["if-match"] !== undefined)
         checkIfMatch(request.headers, (await lookUp(request, name)).etag);
-      }
       if (!(await blobs.remove(request.caller!, name))) throw noBlob(name);
       return reply.code(204).send();
     },
@@ -262,29 +277,64 @@ export function blobRoutes(app: HttpApp, { settings, blobs }: HttpOptions): void
     handler: async (request): Promise<BlobPage> => {
       const { blobs: page, cursor } = await blobs.list(request.caller!, request.query);
       const views = page.map(({ name, kind, bytes, createdAt, contents, store }) => ({
-        name,
-        url: blobUrl(request, store, name),
-        kind,
-        size: bytes,
-        created_at: createdAt.toISOString(),
-        ...contents,
+        ...{ name, url: blobUrl(request, store, name), kind, size: bytes },
+        ...{ created_at: createdAt.toISOString(), ...contents },
       }));
       return { blobs: views, next_cursor: cursor ?? null };
     },
   });
+  app.route({
+    method: "POST",
+    url: "/v1/prepare",
+    config: { access: "write", isStreamed: true, problems: PREPARE_PROBLEMS },
+    schema: {
+      operationId: "prepare",
+      summary: "Turn prices into both input blobs",
+      description:
+        "Takes prices like `mucast prepare`, as CSV (optionally gzipped) or Parquet, and stores two blobs for the caller: prices, and " +
+        "features that are known at the close of their date. The body is the file of prices, or multipart/form-data with a file " +
+        "`prices` and a table of further `features`. The same files and query give the same blobs. The response comes when both blobs " +
+        "are stored, which takes seconds for a large file. Repeat `tickers` for each ticker.",
+      tags: ["Blobs"],
+      querystring: prepareQuery,
+      // The service reads the bytes whatever their Content-Type; generators of clients do not know text/csv.
+      body: {
+        content: { "application/octet-stream": { schema: BYTES }, "multipart/form-data": { schema: FORM } },
+      },
+      response: { 200: jsonAnswer("Both blobs are stored.", preparedBlobsSchema, PREPARED) },
+    },
+    handler: async (request, reply): Promise<PreparedBlobs> => {
+      const { caller, headers, raw, query } = request;
+      beginPreparation(caller!.subject, reply.raw);
+      const limit = settings.prepare_bytes;
+      if (Number(headers["content-length"] ?? 0) > limit) throw tooLarge(limit);
+      checkWhole(headers["content-range"]);
+      if (headers.expect !== undefined) reply.raw.writeContinue();
+      const [type] = raw.headersDistinct["content-type"] ?? [];
+      const multipartType = /^multipart\/form-data(?:;|$)/i.test(type ?? "") ? type : undefined;
+      const body = { bytes: raw, multipartType };
+      const prepared = await preparations.prepare(caller!, body, query, reply.abortSignal());
+      const { id, files, dates, start, end, written, storeUrl: url } = prepared;
+      return {
+        id,
+        feature_url: blobUrl(request, { url }, files.features.name),
+        data_extractor_url: blobUrl(request, { url }, files.prices.name),
+        ...{ tickers: [...prepared.tickers], ticker_count: prepared.tickerCount },
+        ...{ dates, start, end, learning_end: prepared.learningEnd ?? null },
+        features: [...prepared.features],
+        ...{ warnings: [...prepared.warnings], warning_count: prepared.warningCount, written },
+      };
+    },
+  });
 }
 
-/** The URL of a blob: in the store, or for a folder at the origin of this service. */
-export function blobUrl(
-  { publicOrigin }: FastifyRequest,
-  store: { readonly url: string },
-  name: string,
-): string {
+/** A folder has no URL: its blobs are at the origin of this service. */
+function blobUrl({ publicOrigin }: FastifyRequest, store: { readonly url: string }, name: string): string {
   return `${store.url || publicOrigin}/data/${name}`;
 }
 
 /** A body with Content-Range would replace the whole blob with a part (RFC 9110, section 14.5). */
-export function checkWhole(range: string | undefined): void {
+function checkWhole(range: string | undefined): void {
   if (range === undefined) return;
   const message = "a body is sent whole; leave Content-Range out and send all of it";
   throw new MucastError("invalid_request", message, { path: "Content-Range", value: range.slice(0, 100) });
@@ -325,7 +375,7 @@ function alreadyExists(): MucastError {
   return new MucastError("precondition_failed", "there is such a blob already", { path: "If-None-Match" });
 }
 
-/** @throws MucastError not_found for a name that no blob can have. */
+/** @throws MucastError not_found if no blob can have the name. */
 function checkReadable(name: string): void {
   if (!isInputName(name) && outputIdIn(name) === undefined) throw noBlob(name);
 }
@@ -334,16 +384,13 @@ function checkReadable(name: string): void {
 function checkWritable(name: string): void {
   if (isInputName(name)) return;
   if (outputIdIn(name) !== undefined) {
-    throw new MucastError("method_not_allowed", `${name} is an output, which jobs alone write`, {
-      allow: ["DELETE", "GET", "HEAD"],
-    });
+    const allow = ["DELETE", "GET", "HEAD"];
+    throw new MucastError("method_not_allowed", `${name} is an output, which jobs alone write`, { allow });
   }
-  throw new MucastError(
-    "invalid_request",
+  const message =
     `the name ${show(name)} is neither feature_engine_<id>.json nor data_extractor_<id>.json (or .parquet) with an id ` +
-      'of 1 to 64 letters, digits, "_" or "-"',
-    { path: "name" },
-  );
+    'of 1 to 64 letters, digits, "_" or "-"';
+  throw new MucastError("invalid_request", message, { path: "name" });
 }
 
 /** The same for a blob that does not exist and for a blob of another caller. */

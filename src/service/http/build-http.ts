@@ -11,35 +11,22 @@ import { collectRoutes, namedSchemas, type OpenApiDocument } from "./document.ts
 import { documentRoutes } from "./document-routes.ts";
 import { eventRoutes } from "./event-routes.ts";
 import { guardRequests } from "./guard.ts";
-import { type HttpApp, type HttpOptions, readBodiesAsText, withZod } from "./http-app.ts";
+import { type HttpApp, type HttpOptions, readBodiesAsText, sendProblem, withZod } from "./http-app.ts";
 import { jobRoutes, operationRoutes } from "./operation-routes.ts";
 import { pageRoutes } from "./page-routes.ts";
-import { prepareRoutes } from "./prepare-routes.ts";
-import { sendProblem } from "./problem-answer.ts";
 import { reportRoutes } from "./report-routes.ts";
 import { serviceRoutes } from "./service-routes.ts";
 
 /** Each is registered in a context of its own, because they read bodies in different ways. */
 const ROUTE_GROUPS = [
-  ...[jobRoutes, operationRoutes, eventRoutes, reportRoutes, blobRoutes, prepareRoutes],
+  ...[jobRoutes, operationRoutes, eventRoutes, reportRoutes, blobRoutes],
   ...[serviceRoutes, documentRoutes, pageRoutes],
 ];
 
-/** Characters of a name or an id in the path. Long enough that a faulty name gets an answer that says what is wrong. */
-const MAX_PARAMETER_LENGTH = 200;
-const HEADERS_MILLISECONDS = 15_000;
-/** The largest upload of the default settings, at 0.8 MB/s. */
-const REQUEST_MILLISECONDS = 6 * 3_600_000;
 /** Without a byte in either direction: longer than `Prefer: wait` and than the gap between two comments of an event stream. */
 const IDLE_SECONDS = 120;
-const KEPT_ALIVE_MILLISECONDS = 75_000;
-/** After the service is told to close. */
-const LAST_ANSWERS_MILLISECONDS = 5_000;
 
-/**
- * The service over HTTP. The caller may add routes before it listens, each with its `config.access`: all routes pass the same checks
- * of Host, Origin, credentials and rate.
- */
+/** The service over HTTP. The caller may add routes before it listens, each with its `config.access`. */
 export function buildHttp(options: HttpOptions): HttpApp {
   const { settings } = options;
   const connections = connectionLimit(settings);
@@ -48,11 +35,13 @@ export function buildHttp(options: HttpOptions): HttpApp {
       bodyLimit: settings.body_bytes,
       // A report or prepared blobs are drawn without a byte on the connection.
       connectionTimeout: 1_000 * Math.max(IDLE_SECONDS, settings.request_seconds + 30),
-      keepAliveTimeout: KEPT_ALIVE_MILLISECONDS,
-      requestTimeout: REQUEST_MILLISECONDS,
-      http: { headersTimeout: HEADERS_MILLISECONDS },
+      keepAliveTimeout: 75_000,
+      // The largest upload of the default settings, at 0.8 MB/s.
+      requestTimeout: 6 * 3_600_000,
+      http: { headersTimeout: 15_000 },
       trustProxy: settings.trusted_proxies.length > 0 && settings.trusted_proxies,
-      routerOptions: { maxParamLength: MAX_PARAMETER_LENGTH },
+      // Long enough that a faulty name gets an answer that says what is wrong.
+      routerOptions: { maxParamLength: 200 },
       // While the service drains, the handler that can no longer serve a request refuses it.
       return503OnClosing: false,
       frameworkErrors: (error, request, reply) => sendProblem(error, request, reply as FastifyReply, options),
@@ -85,7 +74,7 @@ export function buildHttp(options: HttpOptions): HttpApp {
   app.addHook("preClose", async () => {
     // Event streams and waits would keep open the connections that Fastify waits for when it closes.
     closing.abort(aboutToEnd());
-    setTimeout(() => app.server.closeAllConnections(), LAST_ANSWERS_MILLISECONDS).unref();
+    setTimeout(() => app.server.closeAllConnections(), 5_000).unref();
   });
   app.addHook("onResponse", async () => {
     if (closing.signal.aborted) app.server.closeIdleConnections();
@@ -116,33 +105,33 @@ export function addOutput({ components }: OpenApiDocument): OpenApiDocument["com
   return { ...components.schemas, ...namedSchemas(outputBlobSchema) };
 }
 
-const MAX_LOGGED_PATH_LENGTH = 200;
-
 /**
- * Records a request in traces and metrics, and logs one line when its answer has ended or its connection has closed. The line never has
- * the query or headers, which may contain secrets, nor a path that has no route: it may be a mistyped link to a report.
+ * Records a request in traces and metrics, and logs one line once its connection or its answer has ended. The line never has the query or
+ * headers, which may contain secrets, nor a path that has no route: it may be a mistyped link to a report.
  */
 function recordRequest(request: FastifyRequest, reply: FastifyReply, { log, telemetry }: HttpOptions): void {
   const startedAt = performance.now();
-  const { method, headers, is404, raw } = request;
-  const { url, config } = request.routeOptions;
+  const { method, headers, is404, raw, routeOptions } = request;
+  const { url, config } = routeOptions;
   const route = is404 ? undefined : url;
-  const traceparent = headers.traceparent as string | undefined;
-  const watched = telemetry.requestStarted({ method, traceparent });
+  const watched = telemetry.requestStarted({
+    method,
+    traceparent: headers.traceparent as string | undefined,
+  });
   request.traceparent = watched.traceparent;
   reply.raw.once("close", () => {
     const { statusCode: status, writableFinished } = reply.raw;
-    const { problemCode: code, caller, operationId } = request;
+    const { problemCode: code, caller, params } = request;
+    const named = url?.startsWith("/v1/operations/:id") ? (params as { readonly id?: string }).id : undefined;
     watched.ended({ route, status, code });
-    const path = config?.hasSecretPath ? route : redactUrl(raw.url!).slice(0, MAX_LOGGED_PATH_LENGTH);
     // The log leaves out what is undefined.
     const fields = {
       method,
       route,
-      path: route && path,
+      path: route && (config?.hasSecretPath ? route : redactUrl(raw.url!).slice(0, 200)),
       status,
       ms: Math.round(performance.now() - startedAt),
-      operation_id: operationId,
+      operation_id: request.operationId ?? named,
       code,
       caller: caller?.subject,
       aborted: writableFinished ? undefined : true,
@@ -151,9 +140,6 @@ function recordRequest(request: FastifyRequest, reply: FastifyReply, { log, tele
   });
 }
 
-const WARNING_MILLISECONDS = 60_000;
-
-/** Limits the open connections of a service, and survives those that cannot be accepted. */
 function limitConnections({ server }: HttpApp, connections: number, { log, telemetry }: HttpOptions): void {
   server.maxConnections = connections;
   const open = new Set<Socket>();
@@ -169,7 +155,7 @@ function limitConnections({ server }: HttpApp, connections: number, { log, telem
     telemetry.connectionRefused();
     // The next attempt gets a place, unless all are busy.
     server.closeIdleConnections();
-    if (performance.now() - warnedAt < WARNING_MILLISECONDS) return;
+    if (performance.now() - warnedAt < 60_000) return;
     warnedAt = performance.now();
     log.warn({ connections }, "the limit of open connections is reached; new connections are closed");
   });
@@ -179,17 +165,14 @@ function limitConnections({ server }: HttpApp, connections: number, { log, telem
   );
 }
 
-/** Descriptors of the service itself, with a reserve. */
+/** Of the service itself, with a reserve. */
 const OWN_FILES = 256;
-/** Four pipes to the job process, and as many in reserve. */
+/** Four pipes to its process, and as many in reserve. */
 const FILES_PER_JOB = 8;
 /** The socket, and the file of an upload or a download. */
 const FILES_PER_CONNECTION = 2;
 
-/**
- * The maximum number of open connections, chosen so that the rest of the service never runs out of file descriptors.
- * @throws MucastError invalid_request for a setting `connections` that needs more.
- */
+/** So many open connections that the rest of the service never runs out of file descriptors. */
 function connectionLimit({ connections, concurrent_jobs }: Settings): number {
   // The soft limit, which Node raises to the hard limit at its start. Other systems than Linux do not tell it.
   const limits = process.platform === "linux" ? readFileSync("/proc/self/limits", "latin1") : "";

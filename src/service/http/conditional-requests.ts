@@ -6,22 +6,17 @@ import { counted } from "../../contract/errors/wording.ts";
 
 const ENTITY_TAG = /(?:W\/)?"[\x21\x23-\x7e\x80-\xff]*"/g;
 
-/**
- * Checks that `If-Match` names the blob (RFC 9110, 13.1.1). A weak tag matches no blob.
- * @param etag of the blob; undefined if there is no blob.
- * @throws MucastError precondition_failed.
- */
+/** `If-Match` (RFC 9110, 13.1.1). @param etag undefined if there is no blob. @throws MucastError precondition_failed. */
 export function checkIfMatch(headers: IncomingHttpHeaders, etag: string | undefined): void {
   const wanted = headers["if-match"];
   if (wanted === undefined) return;
   if (etag !== undefined && (wanted.trim() === "*" || wanted.match(ENTITY_TAG)?.includes(etag))) return;
   const found = etag === undefined ? "there is no such blob" : `its ETag is ${etag}`;
-  throw new MucastError("precondition_failed", `the blob does not match If-Match ${show(wanted)}: ${found}`, {
-    path: "If-Match",
-  });
+  const message = `the blob does not match If-Match ${show(wanted)}: ${found}`;
+  throw new MucastError("precondition_failed", message, { path: "If-Match" });
 }
 
-/** Whether `If-None-Match` does not name the blob (RFC 9110, 13.1.2). `*` names every blob. */
+/** Whether `If-None-Match` does not name it (RFC 9110, 13.1.2). */
 export function matchesNone(headers: IncomingHttpHeaders, etag: string | undefined): boolean {
   const unwanted = headers["if-none-match"];
   if (unwanted === undefined || etag === undefined) return true;
@@ -32,9 +27,8 @@ export function matchesNone(headers: IncomingHttpHeaders, etag: string | undefin
 const RANGE = /^bytes=(?:(\d+)-(\d*)|-(\d+))$/i;
 
 /**
- * The part that `Range` and `If-Range` request (RFC 9110, 14.2). Undefined, which means the whole blob, for no range, several ranges,
- * a range in another unit, or one of another version of the blob.
- * @throws MucastError range_not_satisfiable.
+ * The part that `Range` and `If-Range` request (RFC 9110, 14.2); undefined for the whole blob, also for several ranges, a range in another
+ * unit, or one of another version.
  */
 export function byteRange(headers: IncomingHttpHeaders, { size, etag }: StoredBlob) {
   const ifRange = headers["if-range"] ?? etag;
@@ -44,8 +38,6 @@ export function byteRange(headers: IncomingHttpHeaders, { size, etag }: StoredBl
   const start = first === undefined ? Math.max(0, size - Number(suffix)) : Number(first);
   const end = last === "" ? size : Math.min(size, Number(last) + 1);
   if (start < end) return { start, end };
-  throw new MucastError("range_not_satisfiable", `the blob has ${counted(size, "byte")}`, {
-    path: "Range",
-    size,
-  });
+  const message = `the blob has ${counted(size, "byte")}`;
+  throw new MucastError("range_not_satisfiable", message, { path: "Range", size });
 }

@@ -31,10 +31,7 @@ export function documentRoutes(app: HttpApp, { settings }: Pick<HttpOptions, "se
       description: "OpenAPI 3.1, with this service as its server.",
       tags: ["Service"],
       response: {
-        200: {
-          description: "The document.",
-          content: { "application/json": { schema: {} } },
-        },
+        200: { description: "The document.", content: { "application/json": { schema: {} } } },
       },
     },
     // With the origin of the request, so that a reader can run the examples without a change, and with the limits of this service.
@@ -42,7 +39,7 @@ export function documentRoutes(app: HttpApp, { settings }: Pick<HttpOptions, "se
       const document = app.swagger() as unknown as OpenApiDocument;
       const description = [
         document.info.description,
-        quickStart({ origin, hasCredentials: settings.auth !== "none" }),
+        quickStart({ origin, hasKey: settings.auth !== "none" }),
         errorTable(),
         limitTable(settings),
       ].join("\n\n");
@@ -69,12 +66,10 @@ function fileRoutes(app: HttpApp, path: string, folder: URL, names: readonly str
 
 /** Every error code, in Markdown. */
 function errorTable(): string {
-  const rows = Object.entries(ERROR_TABLE).map(([code, { status, title, advice }]) => [
-    `\`${code}\``,
-    String(status),
-    title,
-    advice,
-  ]);
+  const rows = Object.entries(ERROR_TABLE).map(([code, entry]) => {
+    const { status, title, advice } = entry;
+    return [`\`${code}\``, String(status), title, advice];
+  });
   const intro =
     "If a job fails, the operation's `error` holds the problem, and requests for the operation still return 200.";
   return section("Errors", `${intro}\n\n${table(["code", "status", "title", "what to do"], rows)}`);
@@ -87,7 +82,7 @@ const IN_UNIT: Readonly<Record<LimitUnit, (value: number) => string>> = {
   count: String,
 };
 
-/** The settings of a service that are marked as limits, in their order, in Markdown. */
+/** The settings of a service that are marked as limits, in Markdown. */
 function limitTable(settings: Settings): string {
   const rows = Object.entries(settingsSchema.shape).flatMap(([key, field]) => {
     const unit = settingNames.get(field)?.limit;
@@ -103,64 +98,50 @@ function table(headings: readonly string[], rows: readonly (readonly string[])[]
     .join("\n");
 }
 
-/** What a curl command needs to know about a service. */
-interface ServiceAddress {
-  /** The part of its URLs before the path. */
+interface CurlTarget {
   readonly origin: string;
   /** Whether requests need a key or token, which the commands take from the variable MUCAST_API_KEY. */
-  readonly hasCredentials: boolean;
+  readonly hasKey: boolean;
 }
 
 /** Commands for a POSIX shell that download the two example blobs from a service and upload them to it. */
-export function uploadLines({ origin, hasCredentials }: ServiceAddress): string[] {
-  return EXAMPLE_NAMES.map((name) =>
-    curlLine({
-      method: "PUT",
-      url: `${origin}/data/${name}`,
-      hasKey: hasCredentials,
-      body: { from: `${origin}/examples/${name}` },
-    }),
-  );
-}
-
-/** A command that submits a job on those blobs. @param wait seconds that the answer may wait for the end of the job. */
-export function submitLine({ origin, hasCredentials }: ServiceAddress, wait?: number): string {
-  const { config, ...urls } = ML_PAYLOAD;
-  // A line for each URL and one for the config.
-  const payload = `${JSON.stringify(urls, null, 2).slice(0, -2)},\n  "config": ${JSON.stringify(config)}\n}`;
-  return curlLine({
-    method: "POST",
-    url: `${origin}/v1/run_ml_job`,
-    headers: {
-      "Content-Type": "application/json",
-      ...(wait === undefined ? {} : { Prefer: `wait=${wait}` }),
-    },
-    hasKey: hasCredentials,
-    body: payload.replaceAll(EXAMPLE_BLOBS, origin),
+export function uploadLines({ origin, hasKey }: CurlTarget): string[] {
+  return EXAMPLE_NAMES.map((name) => {
+    const body = { from: `${origin}/examples/${name}` };
+    return curlLine({ method: "PUT", url: `${origin}/data/${name}`, hasKey, body });
   });
 }
 
+/** A command that submits a job on those blobs. @param wait seconds that the answer may wait for the end of the job. */
+export function submitLine({ origin, hasKey }: CurlTarget, wait?: number): string {
+  const { config, ...urls } = ML_PAYLOAD;
+  // A line for each URL and one for the config.
+  const payload = `${JSON.stringify(urls, null, 2).slice(0, -2)},\n  "config": ${JSON.stringify(config)}\n}`;
+  const prefer = wait === undefined ? {} : { Prefer: `wait=${wait}` };
+  const headers = { "Content-Type": "application/json", ...prefer };
+  const body = payload.replaceAll(EXAMPLE_BLOBS, origin);
+  return curlLine({ method: "POST", url: `${origin}/v1/run_ml_job`, headers, hasKey, body });
+}
+
 /** The steps from two blobs to a forecast, in Markdown, as commands that a reader can paste into a shell one after the other. */
-function quickStart(service: ServiceAddress): string {
-  const { origin, hasCredentials } = service;
+function quickStart(service: CurlTarget): string {
+  const { origin, hasKey } = service;
   const get = (path: string, isStream = false) =>
-    curlLine({ method: "GET", url: `${origin}${path}`, hasKey: hasCredentials, isStream });
-  const steps: readonly (readonly [string, string])[] = [
-    [
-      "Upload the two example blobs of the service. To make your own from a price CSV, use `mucast prepare`.",
+    curlLine({ method: "GET", url: `${origin}${path}`, hasKey, isStream });
+  const steps = {
+    "Upload the two example blobs of the service. To make your own from a price CSV, use `mucast prepare`.":
       uploadLines(service).join("\n"),
-    ],
-    ["Submit a job and keep its id.", `ID=$(${submitLine(service)} | sed 's/^{"id":"\\([^"]*\\)".*/\\1/')`],
-    ["Follow its events until it ends.", get("/v1/operations/$ID/events", true)],
-    ["Get its result, which names the output.", get("/v1/operations/$ID")],
-    ["Get the output.", `${get("/data/ml_engine_$ID.json")} > output.json`],
-  ];
-  const key = hasCredentials ? ["First set the variable `MUCAST_API_KEY` to your key or token."] : [];
-  const texts = steps.map(([what, lines]) => `${what}\n\n\`\`\`sh\n${lines}\n\`\`\``);
+    "Submit a job and keep its id.": `ID=$(${submitLine(service)} | sed 's/^{"id":"\\([^"]*\\)".*/\\1/')`,
+    "Follow its events until it ends.": get("/v1/operations/$ID/events", true),
+    "Get its result, which names the output.": get("/v1/operations/$ID"),
+    "Get the output.": `${get("/data/ml_engine_$ID.json")} > output.json`,
+  };
+  const key = hasKey ? ["First set the variable `MUCAST_API_KEY` to your key or token."] : [];
+  const texts = Object.entries(steps).map(([what, lines]) => `${what}\n\n\`\`\`sh\n${lines}\n\`\`\``);
   return section("Quick start", [...key, ...texts].join("\n\n"));
 }
 
-/** A part of the document's description that a reader opens: HTML, as Markdown allows. The blank lines make the inside Markdown again. */
+/** HTML that a reader opens, as Markdown allows. The blank lines make the inside Markdown again. */
 function section(title: string, text: string): string {
   return `<details>\n<summary>${title}</summary>\n\n${text}\n\n</details>`;
 }

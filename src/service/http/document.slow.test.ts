@@ -26,9 +26,8 @@ const HTTP_PAGE = readFileSync("docs/http.md", "utf8");
 
 /** Codes that only the problem of a failed operation or the command line has. */
 const NOT_ANSWERED = [
-  ...["blob_not_found", "insufficient_history", "sparse_prices", "few_tickers", "all_failed", "no_forecast"],
-  ...["fit_failed", "engine_unavailable", "engine_crashed", "out_of_memory", "output_failed", "canceled"],
-  ...["diverged", "constant_target", "execution_lost", "cannot_listen", "tracking_failed"],
+  ...["fit_failed", "engine_unavailable", "engine_crashed", "out_of_memory", "canceled"],
+  ...["diverged", "execution_lost", "cannot_listen", "tracking_failed"],
 ];
 
 /** Checks a value by a schema of the document. */
@@ -181,6 +180,25 @@ test("the answers of a service match its document", async () => {
     assert.ok(media, `${method} ${path}: ${type}`);
     const body = type!.includes("json") ? await answer.json() : await answer.text();
     assertValid(media.schema, body, `${method} ${path}`);
+  }
+});
+
+test("a service with keys answers no documented operation with a scope to a request without a right key", async (t) => {
+  const { port, keys } = await listenFor(t, { auth: "keys" });
+  const { token } = await keys.create("ann", ["read", "write"]);
+  const misspelt = token.replace(/.$/, (last) => (last === "A" ? "E" : "A"));
+  for (const { method, path, operation } of operations) {
+    if (operation["x-scope"] === undefined) continue;
+    for (const authorization of [undefined, `Bearer ${misspelt}`, `Basic ${token}`]) {
+      const headers = authorization === undefined ? {} : { authorization };
+      const answer = await ask(port, {
+        method: method.toUpperCase(),
+        path: path.replace(/{\w+}/, "x"),
+        headers,
+      });
+      assert.equal(answer.status, 401, `${method} ${path}`);
+      assert.match(answer.headers["www-authenticate"]!, /^Bearer/);
+    }
   }
 });
 

@@ -8,10 +8,9 @@ import { problemSchema } from "../../contract/problems/problem.ts";
 import { addDefault, openSchema } from "../../contract/schema/open-schema.ts";
 import { MUCAST_VERSION } from "../../contract/version.ts";
 import type { Scope } from "../auth/caller.ts";
-import { EXAMPLE_PAYLOADS } from "./examples.ts";
+import { EXAMPLE_PAYLOADS, ML_PAYLOAD } from "./examples.ts";
 import { REQUEST_HEADERS } from "./guard.ts";
-import type { HttpApp, RouteAccess } from "./http-app.ts";
-import { PROBLEM_TYPE, problemAnswer } from "./problem-answer.ts";
+import { type HttpApp, PROBLEM_TYPE, problemAnswer, type RouteAccess } from "./http-app.ts";
 
 type JsonSchema = Record<string, unknown>;
 
@@ -26,7 +25,7 @@ interface OpenApiOperation {
   readonly operationId: string;
   readonly summary: string;
   readonly tags: readonly string[];
-  /** The scope that a caller needs; missing if the operation is open to anyone. */
+  /** Missing if the operation is open to anyone. */
   readonly "x-scope"?: Scope;
   readonly parameters?: readonly { readonly name: string; readonly in: "path" | "query" | "header" }[];
   readonly requestBody?: { readonly content: OpenApiContent };
@@ -64,7 +63,7 @@ const SECURITY_SCHEMES = {
 /** `{}`: no credentials, which are not needed for a service with `auth` none. */
 const SCOPED_SECURITY = [{}, { apiKey: [] }, { oidc: [] }];
 
-/** Collects the routes that are registered after this call. `app.swagger()` then returns their document. */
+/** Collects the routes that are registered after this call for `app.swagger()`. */
 export function collectRoutes(app: HttpApp): void {
   const schemas: Schemas = {};
   // They are named in texts only: bodies of errors and of streams.
@@ -101,11 +100,19 @@ function describeRoute({ schema, url, route }: Parameters<SwaggerTransform>[0], 
     if (typeof value !== "object" || value === null) return value;
     return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, convert(item, direction)]));
   };
-  const { response, headers, ...sent } = schema;
+  const { response, ...sent } = schema;
   const { access = "admin", problems = [] } = route.config!;
+  const input = convert(sent, "input") as { headers?: { properties: JsonSchema } };
+  if (input.headers !== undefined) {
+    // As people write them.
+    const titled = Object.entries(input.headers.properties).map(([name, header]) => [
+      REQUEST_HEADERS.find((title) => title.toLowerCase() === name),
+      header,
+    ]);
+    input.headers.properties = Object.fromEntries(titled);
+  }
   const documented = {
-    ...(convert(sent, "input") as object),
-    ...(headers === undefined ? {} : { headers: titleHeaders(convert(headers, "input") as JsonSchema) }),
+    ...input,
     response: convert({ ...(response as object), ...problemAnswers(access, problems) }, "output"),
     // `security` has no scopes: most tools interpret scopes there as those of OAuth 2.
     ...(access === "anyone" ? { security: [] } : { security: SCOPED_SECURITY, "x-scope": access }),
@@ -113,18 +120,9 @@ function describeRoute({ schema, url, route }: Parameters<SwaggerTransform>[0], 
   return { schema: documented, url };
 }
 
-/** Names the headers of a schema as people write them. */
-function titleHeaders({ properties, ...rest }: JsonSchema): JsonSchema {
-  const named = Object.entries(properties as JsonSchema).map(([name, schema]) => [
-    REQUEST_HEADERS.find((title) => title.toLowerCase() === name),
-    schema,
-  ]);
-  return { ...rest, properties: Object.fromEntries(named) };
-}
-
 function complete(document: OpenApiDocument, schemas: Schemas): OpenApiDocument {
   const paths = structuredClone(document.paths);
-  for (const [name, value] of Object.entries(EXAMPLE_PAYLOADS)) {
+  for (const [name, value] of Object.entries({ ...EXAMPLE_PAYLOADS, validate: ML_PAYLOAD })) {
     const { content } = paths[`/v1/${name}`]!.post!.requestBody!;
     content["application/json"]!.examples = { example: { value } };
   }
@@ -135,7 +133,7 @@ function complete(document: OpenApiDocument, schemas: Schemas): OpenApiDocument 
   return { ...document, components: { ...document.components, schemas }, paths };
 }
 
-/** `input`: callers send it, and may omit members with a default. `output`: callers receive it. */
+/** Callers may omit members with a default from what they send (`input`). */
 type Direction = "input" | "output";
 
 const PREFIX = "#/components/schemas/";
@@ -143,7 +141,7 @@ const PREFIX = "#/components/schemas/";
 /** Named schemas, by the name in their `.meta({ id })`. */
 type Schemas = Record<string, JsonSchema>;
 
-/** A reference to a named schema, which is added to `schemas` with those that it refers to; the schema itself if it has no name. */
+/** A reference to a named schema, which is added to `schemas` with those that it refers to; otherwise the schema itself. */
 function refer(schemas: Schemas, schema: z.ZodType, direction: Direction): JsonSchema {
   for (const [name, named] of Object.entries(namedSchemas(schema, direction))) {
     // Of one that callers both send and receive, what they receive.
@@ -155,7 +153,7 @@ function refer(schemas: Schemas, schema: z.ZodType, direction: Direction): JsonS
   return unnamed;
 }
 
-/** A schema and the schemas that it refers to, by name, without those that have none. */
+/** The schema, if it has a name, and the named schemas that it refers to. */
 export function namedSchemas(schema: z.ZodType, direction: Direction = "output"): Schemas {
   const { $defs = {}, ...root } = convert(schema, direction);
   const name = schema.meta()?.id;
@@ -187,24 +185,22 @@ function convert(schema: z.ZodType, direction: Direction): JsonSchema {
   );
 }
 
-type HeaderDocs = Readonly<
-  Record<string, { readonly type: "string" | "integer"; readonly description: string }>
->;
+/** Documents a header of an answer. */
+export function header(description: string, type: "string" | "integer" = "string") {
+  return { type, description };
+}
 
-/** Documents the route of an operation of the API. @param note follows its description. */
+type HeaderDocs = Readonly<Record<string, ReturnType<typeof header>>>;
+
+/** @param note follows the description of the operation. */
 export function apiDocs(name: ApiOperationName, tag: string, note = "") {
   const { title, description } = API_OPERATIONS[name];
   return { operationId: name, summary: title, description: `${description}${note}`, tags: [tag] };
 }
 
 /** An answer of JSON, with an example that a test checks against the schema. */
-export function jsonAnswer(
-  description: string,
-  schema: z.ZodType,
-  example: unknown,
-  headers: HeaderDocs = {},
-) {
-  const content = { "application/json": { schema, examples: { example: { value: example } } } };
+export function jsonAnswer(description: string, schema: z.ZodType, value: unknown, headers: HeaderDocs = {}) {
+  const content = { "application/json": { schema, examples: { example: { value } } } };
   return { description, headers, content };
 }
 
@@ -222,7 +218,7 @@ const SERVER_ANSWERS = {
 
 const ALWAYS = ["invalid_request", "forbidden", "rate_limited", "internal", "unavailable"] as const;
 
-/** Data of the examples, for the codes whose status or headers depend on the data. */
+/** For the codes whose status or headers depend on the data. */
 const EXAMPLE_DATA: Partial<Record<ErrorCode, Record<string, unknown>>> = {
   rate_limited: { retryAfter: 1 },
   method_not_allowed: { allow: ["GET", "HEAD"] },
@@ -234,40 +230,29 @@ const EXAMPLE_DATA: Partial<Record<ErrorCode, Record<string, unknown>>> = {
 };
 
 const PROBLEM_HEADERS: HeaderDocs = {
-  "Retry-After": { type: "integer", description: "Seconds to wait before trying again." },
-  "WWW-Authenticate": {
-    type: "string",
-    description: "The required credentials, and what is wrong with the given ones.",
-  },
-  Allow: { type: "string", description: "The allowed methods." },
-  "Content-Range": { type: "string", description: "`bytes */<size>`." },
+  "Retry-After": header("Seconds to wait before trying again.", "integer"),
+  "WWW-Authenticate": header("The required credentials, and what is wrong with the given ones."),
+  Allow: header("The allowed methods."),
+  "Content-Range": header("`bytes */<size>`."),
 };
 
 /** The problems that a route may answer, one entry per status. */
 function problemAnswers(access: RouteAccess, codes: readonly ErrorCode[]): Record<string, object> {
   const all = new Set([...ALWAYS, ...(access === "anyone" ? [] : ["unauthorized" as const]), ...codes]);
-  const examples = [...all].map((code) => {
+  const answers = [...all].map((code) => {
     const { title } = ERROR_TABLE[code];
     const { problem, headers } = problemAnswer(new MucastError(code, title, EXAMPLE_DATA[code]));
     // The id of a defect is random, and the generated document must not change.
     const value = code === "internal" ? { ...problem, detail: title, id: "…" } : problem;
     return { code, title, value, headers: Object.keys(headers) };
   });
-  const byStatus = Map.groupBy(examples, ({ value }) => value.status);
-  const problems = [...byStatus].map(([status, group]) => [
-    status,
-    {
-      description: group.map(({ code, title }) => `\`${code}\`: ${title}.`).join(" "),
-      headers: Object.fromEntries(
-        group.flatMap(({ headers }) => headers.map((name) => [name, PROBLEM_HEADERS[name]])),
-      ),
-      content: {
-        [PROBLEM_TYPE]: {
-          schema: { $ref: `${PREFIX}Problem` },
-          examples: Object.fromEntries(group.map(({ code, value }) => [code, { value }])),
-        },
-      },
-    },
-  ]);
+  const problems = [...Map.groupBy(answers, ({ value }) => value.status)].map(([status, group]) => {
+    const description = group.map(({ code, title }) => `\`${code}\`: ${title}.`).join(" ");
+    const names = group.flatMap(({ headers }) => headers);
+    const headers = Object.fromEntries(names.map((name) => [name, PROBLEM_HEADERS[name]]));
+    const examples = Object.fromEntries(group.map(({ code, value }) => [code, { value }]));
+    const schema = { $ref: `${PREFIX}Problem` };
+    return [status, { description, headers, content: { [PROBLEM_TYPE]: { schema, examples } } }];
+  });
   return { ...SERVER_ANSWERS, ...Object.fromEntries(problems) };
 }

@@ -3,7 +3,7 @@ import { request } from "node:http";
 import { after, test } from "node:test";
 import { snapshotSchema, storedEventSchema } from "../../contract/api/stored-event.ts";
 import type { Caller } from "../auth/caller.ts";
-import { ask, eventually, listen, listenFor } from "./listening.testing.ts";
+import { eventually, listen, listenFor } from "./listening.testing.ts";
 
 const service = await listen();
 after(() => service.close());
@@ -77,17 +77,6 @@ test("a malformed Last-Event-ID and an unknown query key are refused", async () 
   for (const wrong of ["x", "-1", "1.5", "99999999999999999999"])
     assert.equal((await follow(id, { "last-event-id": wrong })).status, 400, wrong);
   assert.equal((await follow(id, {}, "?after=1")).status, 400);
-});
-
-test("HEAD answers the headers of GET and opens no stream", async () => {
-  const id = await running();
-  const before = service.operations.listeners;
-  const { status, headers } = await ask(service.port, {
-    method: "HEAD",
-    path: `/v1/operations/${id}/events`,
-  });
-  assert.deepEqual([status, headers["content-type"]], [200, "text/event-stream; charset=utf-8"]);
-  assert.equal(service.operations.listeners, before);
 });
 
 test("a reader that disconnects leaves no listener behind", async () => {

@@ -11,14 +11,13 @@ import { emptyAnswer } from "./document.ts";
 import { EVENTS } from "./examples.ts";
 import type { HttpApp, HttpOptions } from "./http-app.ts";
 
-const RECONNECT_MILLISECONDS = 2_000;
-const BEAT_MILLISECONDS = 15_000;
-
 const DESCRIPTION =
   "Server-sent events, numbered from 1 (`id`), each with its type (`event`) and an Event as one line of JSON (`data`). " +
   "A broken connection resumes after `Last-Event-ID`. If some later events are no longer kept, a `snapshot` with the operation " +
   "replaces them, and the kept events follow. A comment every 15 s keeps the connection open. The stream ends with the final event " +
   "(succeeded, failed or canceled) or when its API key is revoked. A request for events after the final one returns 204.";
+
+const EVENT_SCHEMAS = ["Event", "Snapshot"].map((name) => ({ $ref: `#/components/schemas/${name}` }));
 
 /** OpenAPI 3.1 describes a stream as text; `contentSchema` describes the events in it. */
 const STREAM_SCHEMA = {
@@ -35,19 +34,20 @@ const STREAM_SCHEMA = {
         data: {
           type: "string",
           contentMediaType: "application/json",
-          contentSchema: {
-            anyOf: [{ $ref: "#/components/schemas/Event" }, { $ref: "#/components/schemas/Snapshot" }],
-          },
+          contentSchema: { anyOf: EVENT_SCHEMAS },
         },
       },
     },
   },
 };
 
-const lastEventId = z.string().optional();
+const text = z.string().optional();
+const inQuery = text.describe("The same as the header, for clients that cannot set headers.");
+const inHeader = text.describe("`id` of the last event that you have received.");
 
 /** `GET /v1/operations/{id}/events`. */
 export function eventRoutes(app: HttpApp, options: HttpOptions): void {
+  const example = { value: EVENTS.map(eventText).join("") };
   const { settings, authenticate, log, operations, telemetry } = options;
   app.route({
     method: ["GET", "HEAD"],
@@ -59,21 +59,12 @@ export function eventRoutes(app: HttpApp, options: HttpOptions): void {
       description: DESCRIPTION,
       tags: ["Operations"],
       params: API_OPERATIONS.get_operation.input,
-      querystring: z.strictObject({
-        last_event_id: lastEventId.describe("The same as the header, for clients that cannot set headers."),
-      }),
-      headers: z.looseObject({
-        "last-event-id": lastEventId.describe("`id` of the last event that you have received."),
-      }),
+      querystring: z.strictObject({ last_event_id: inQuery }),
+      headers: z.looseObject({ "last-event-id": inHeader }),
       response: {
         200: {
           description: "The events after that one, then each new event as it happens.",
-          content: {
-            "text/event-stream": {
-              schema: STREAM_SCHEMA,
-              examples: { example: { value: EVENTS.map(eventText).join("") } },
-            },
-          },
+          content: { "text/event-stream": { schema: STREAM_SCHEMA, examples: { example } } },
         },
         204: emptyAnswer("The operation has ended and there are no events after that one."),
       },
@@ -86,7 +77,6 @@ export function eventRoutes(app: HttpApp, options: HttpOptions): void {
         throw new MucastError("invalid_request", message, { path: "Last-Event-ID" });
       }
       const { status } = await operations.get(request.caller!, params.id);
-      request.operationId = params.id;
       if (request.method === "HEAD") return asStream(reply).send();
       const revoked = new AbortController();
       const signal = AbortSignal.any([reply.abortSignal(), revoked.signal]);
@@ -95,22 +85,15 @@ export function eventRoutes(app: HttpApp, options: HttpOptions): void {
       const first = isEnded(status) ? await events.next() : undefined;
       if (first?.done) return reply.code(204).send();
       async function* texts(): AsyncGenerator<string> {
-        yield `retry: ${RECONNECT_MILLISECONDS}\n\n`;
+        yield `retry: 2000\n\n`;
         if (first !== undefined) yield eventText(first.value!);
-        try {
-          for await (const event of events) {
-            if (signal.aborted) return;
-            yield eventText(event);
-          }
-        } catch (error) {
-          // The stream of a reader that left, or of a service that closes, simply ends.
-          if (!signal.aborted) throw error;
+        for await (const event of events) {
+          if (signal.aborted) return;
+          yield eventText(event);
         }
       }
       const recordClose = telemetry.streamOpened();
       const stream = new PassThrough();
-      // A reader that takes nothing would hold the events of the last portion.
-      signal.addEventListener("abort", () => stream.writableNeedDrain && stream.destroy());
       const beat = setInterval(() => {
         if (!stream.writableNeedDrain) stream.write(":\n\n");
         // A token of an OIDC issuer is not checked again: it expires during a job that takes hours.
@@ -119,11 +102,10 @@ export function eventRoutes(app: HttpApp, options: HttpOptions): void {
           // A database that cannot be reached does not revoke keys.
           if (error instanceof MucastError && error.code === "unauthorized") revoked.abort();
         });
-      }, options.beatMilliseconds ?? BEAT_MILLISECONDS);
+      }, options.beatMilliseconds ?? 15_000);
       void pipeline(texts, stream)
-        .catch((error: Error) => {
-          if (signal.aborted) return;
-          log.warn({ operation_id: params.id, err: error }, "an event stream failed");
+        .catch((err: Error) => {
+          if (!signal.aborted) log.warn({ operation_id: params.id, err }, "an event stream failed");
         })
         .finally(() => {
           clearInterval(beat);
@@ -134,7 +116,7 @@ export function eventRoutes(app: HttpApp, options: HttpOptions): void {
   });
 }
 
-/** An event in the format of a stream. JSON text has no raw line breaks, so `data` is one line. */
+/** JSON text has no raw line breaks, so `data` is one line. */
 function eventText(event: StoredEvent | Snapshot): string {
   return `id: ${event.seq}\nevent: ${event.type}\ndata: ${JSON.stringify(event)}\n\n`;
 }

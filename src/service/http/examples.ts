@@ -1,4 +1,5 @@
 import type { ForecastView } from "../../contract/api/forecast-view.ts";
+import type { JobPreview } from "../../contract/api/job-preview.ts";
 import type { OperationView, VerdictView } from "../../contract/api/operation-view.ts";
 import type { QueueView } from "../../contract/api/queue-view.ts";
 import type { StoredEvent } from "../../contract/api/stored-event.ts";
@@ -44,6 +45,27 @@ export const EXAMPLE_PAYLOADS: Readonly<Record<SubmittedOperation, unknown>> = {
   run_dl_job: DL_PAYLOAD,
   audit: { ...ML_PAYLOAD, checks: ["truncation", "foresight"], truncations: 3, quick: true },
   replay: { output_url: `${EXAMPLE_BLOBS}/data/ml_engine_${ID}.json` },
+};
+
+export const PREVIEW: JobPreview = {
+  model: { name: "ridge", params: { alpha: 1 } },
+  window: {
+    ...{ start: "2020-01-02", end: "2026-01-05", learning_end: "2024-12-31", as_of: "2026-01-05" },
+    median_spacing_days: 1,
+  },
+  tickers: [
+    {
+      ...{ ticker: "AAPL", features: 52, fit_rows: 1206, score_rows: 252 },
+      ...{ first_fit: "2020-03-17", last_fit: "2024-12-30", mu: true },
+    },
+  ],
+  ticker_count: 1,
+  failures: [],
+  failure_counts: {},
+  pooled: { rows: 1458, fit_rows: 1206, columns: 52, bytes: 606_528, fit_bytes: 2_000_000, folds: 15 },
+  estimate: { seconds: 0.05, matrix_bytes: 606_528 },
+  warnings: [],
+  warning_counts: {},
 };
 
 export const QUEUE: QueueView = {

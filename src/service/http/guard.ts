@@ -4,14 +4,14 @@ import type { Socket } from "node:net";
 import cors from "@fastify/cors";
 import helmet from "@fastify/helmet";
 import rateLimit, { normalizeIP } from "@fastify/rate-limit";
-import type { FastifyReply, FastifyRequest, RouteOptions } from "fastify";
+import type { FastifyReply, FastifyRequest } from "fastify";
 import { MucastError } from "../../contract/errors/errors.ts";
 import { show } from "../../contract/errors/faults.ts";
 import { isLoopbackName } from "../../contract/machine/loopback.ts";
 import type { Settings } from "../../contract/settings.ts";
 import { isFailedTry, tokenIn } from "../auth/authenticate.ts";
-import type { Caller } from "../auth/caller.ts";
-import { type HttpApp, type HttpOptions, requireScope } from "./http-app.ts";
+import { type Caller, requireScope } from "../auth/caller.ts";
+import type { HttpApp, HttpOptions } from "./http-app.ts";
 
 export const METHODS = ["GET", "HEAD", "POST", "PUT", "DELETE"];
 export const REQUEST_HEADERS = [
@@ -24,28 +24,22 @@ export const ANSWER_HEADERS = [
 ];
 
 /**
- * Adds the checks that every request passes before its handler runs, in this order: Host, Origin, whether the route exists,
- * credentials, rate, scope. The first check that fails answers the request.
+ * Adds the checks that every request passes before its handler runs: Host, Origin, whether the route exists, credentials, rate, scope.
  * @param connections the limit of open ones.
  */
 export function guardRequests(app: HttpApp, connections: number, options: HttpOptions): void {
   const { settings } = options;
+  const directives = { defaultSrc: ["'none'"], frameAncestors: ["'none'"] };
   void app.register(helmet, {
-    contentSecurityPolicy: {
-      useDefaults: false,
-      directives: { defaultSrc: ["'none'"], frameAncestors: ["'none'"] },
-    },
+    contentSecurityPolicy: { useDefaults: false, directives },
     // A browser shows no page that has this and is sandboxed, as reports are.
     crossOriginOpenerPolicy: false,
     // Whoever ends TLS decides for how long its name is bound to it.
     strictTransportSecurity: false,
   });
-  const served = settings.public_url === undefined ? [] : [new URL(settings.public_url).origin];
   /** Of pages that may call the service beside those that it serves itself. */
-  const origins = [
-    ...served,
-    ...settings.allowed_origins.map((text) => text.replace(/\/$/, "").toLowerCase()),
-  ];
+  const origins = settings.allowed_origins.map((text) => text.replace(/\/$/, "").toLowerCase());
+  if (settings.public_url !== undefined) origins.push(new URL(settings.public_url).origin);
   if (origins.length > 0) {
     void app.register(cors, {
       origin: origins,
@@ -60,17 +54,21 @@ export function guardRequests(app: HttpApp, connections: number, options: HttpOp
   app.after(() => {
     const names = hostNames(settings);
     const authorize = requestAuthorizer(app, connections, options);
-    const routes: [path: RegExp, methods: string][] = [];
-    app.addHook("onRoute", ({ url, method, config }: RouteOptions) => {
+    const routes: [URLPattern, methods: string | string[]][] = [];
+    app.addHook("onRoute", ({ url, method, config }) => {
       if (config?.access === undefined) throw new Error(`${method} ${url} does not say its access`);
-      // A parameter is one part of a path, and `*` the rest of it.
-      const path = url.replaceAll(/[.+?^$()[\]{}|\\]/g, "\\$&").replaceAll(/:\w+/g, "[^/]+");
-      routes.push([new RegExp(`^${path.replace("*", ".*")}$`), [method].flat().join()]);
+      routes.push([new URLPattern({ pathname: url }), method]);
     });
     app.addHook("onRequest", async (request, reply) => {
       checkHost(request, names);
       checkOrigin(request, origins);
-      if (request.is404 || request.method === "OPTIONS") throw noRoute(request, routes);
+      if (request.is404 || request.method === "OPTIONS") {
+        const pathname = request.raw.url!.split("?")[0]!;
+        const methods = routes
+          .filter(([pattern]) => pattern.test({ pathname }))
+          .flatMap(([, names]) => names);
+        throw noRoute(request.method, [...new Set(methods)].sort());
+      }
       await authorize(request, reply);
     });
     app.addHook("preParsing", async ({ headers, routeOptions }, reply) => {
@@ -79,17 +77,13 @@ export function guardRequests(app: HttpApp, connections: number, options: HttpOp
   });
 }
 
-function noRoute({ raw, method }: FastifyRequest, routes: readonly (readonly [RegExp, string])[]) {
-  const path = raw.url!.split("?")[0]!;
-  const methods = routes.filter(([pattern]) => pattern.test(path)).map(([, names]) => names);
-  if (methods.length > 0) {
-    const allow = [...new Set(methods.join().split(","))].sort();
+/** @param allow the methods of the path. */
+function noRoute(method: string, allow: readonly string[]): MucastError {
+  if (allow.length > 0)
     return new MucastError("method_not_allowed", `${method} is not allowed here`, { allow });
-  }
   // Without the path, which may be a mistyped link to a report.
-  return new MucastError("not_found", "there is nothing at this path; /docs tells what there is", {
-    path: "URL",
-  });
+  const message = "there is nothing at this path; /docs tells what there is";
+  return new MucastError("not_found", message, { path: "URL" });
 }
 
 /** The configured names of the service, each with its port. */
@@ -102,18 +96,14 @@ function withoutDefaultPort(host: string): string {
   return host.toLowerCase().replace(/:(80|443)$/, "");
 }
 
-function checkHost(
-  { headers: { host = "" }, socket, routeOptions }: FastifyRequest,
-  names: ReadonlySet<string>,
-) {
+function checkHost({ headers, socket, routeOptions }: FastifyRequest, names: ReadonlySet<string>): void {
+  const { host = "" } = headers;
   if (routeOptions.config?.isProbe || isAllowedHost(host, names, socket)) return;
+  const title = "The Host header does not name this service";
+  const advice =
+    "Use a URL with a name of this service, or ask its operator to add this one to MUCAST_ALLOWED_HOSTS.";
   const message = `Host ${show(host)} is not a name of this service; its operator may add it to MUCAST_ALLOWED_HOSTS`;
-  throw new MucastError("forbidden", message, {
-    path: "Host",
-    title: "The Host header does not name this service",
-    advice:
-      "Use a URL with a name of this service, or ask its operator to add this one to MUCAST_ALLOWED_HOSTS.",
-  });
+  throw new MucastError("forbidden", message, { path: "Host", title, advice });
 }
 
 const HOST = /^(\[[0-9a-f:.]+\]|[^:[\]@/?#\\\s,]+)(?::(\d{1,5}))?$/i;
@@ -151,15 +141,13 @@ function checkOrigin({ headers, routeOptions, method }: FastifyRequest, allowed:
     const isLink = headers["sec-fetch-mode"] === "navigate" && (method === "GET" || method === "HEAD");
     if (isLink && routeOptions.config?.isPage) return;
   }
-  throw new MucastError("forbidden", `${reason}; its operator may add an origin to MUCAST_ALLOWED_ORIGINS`, {
-    path: "Origin",
-    title: "Pages of this origin may not call the service",
-    advice:
-      "Open a page of the service itself, or ask its operator to add the origin to MUCAST_ALLOWED_ORIGINS.",
-  });
+  const title = "Pages of this origin may not call the service";
+  const advice =
+    "Open a page of the service itself, or ask its operator to add the origin to MUCAST_ALLOWED_ORIGINS.";
+  const message = `${reason}; its operator may add an origin to MUCAST_ALLOWED_ORIGINS`;
+  throw new MucastError("forbidden", message, { path: "Origin", title, advice });
 }
 
-/** A new token replaces the one that was valid longest ago. */
 const MAX_TOKENS = 20_000;
 /** Enough for one event stream for each job of a caller's full queue, and some more. */
 const MAX_OPEN_REQUESTS = 2_000;
@@ -169,20 +157,14 @@ type Limiter = ReturnType<HttpApp["createRateLimit"]>;
 /**
  * Makes the check that identifies the caller of a request, counts the request, and requires the scope of its route. The rate of an
  * authenticated caller is the caller's and not the address's, so that callers behind one proxy do not use up each other's.
- *
- * The check throws MucastError unauthorized, forbidden, rate_limited or unavailable.
  */
 function requestAuthorizer(app: HttpApp, connections: number, { settings, authenticate }: HttpOptions) {
-  const requests = app.createRateLimit({
-    max: settings.requests_per_minute,
-    timeWindow: "1 minute",
-    keyGenerator: (request) => (request.caller ? `caller ${request.caller.subject}` : readAddress(request)),
-  });
-  const failures = app.createRateLimit({
-    max: settings.failed_tries_per_minute,
-    timeWindow: "1 minute",
-    keyGenerator: readAddress,
-  });
+  const limitRate = (max: number, keyGenerator: (request: FastifyRequest) => string) =>
+    app.createRateLimit({ max, timeWindow: "1 minute", keyGenerator });
+  const requests = limitRate(settings.requests_per_minute, (request) =>
+    request.caller ? `caller ${request.caller.subject}` : readAddress(request),
+  );
+  const failures = limitRate(settings.failed_tries_per_minute, readAddress);
   /** Digests of the tokens that were valid at their last check. They authenticate no request. */
   const known = new Set<string>();
   // Event streams and waits last, and each costs memory and queries.
@@ -195,9 +177,8 @@ function requestAuthorizer(app: HttpApp, connections: number, { settings, authen
     const { authorization } = request.headers;
     const token = tokenIn(authorization);
     const digest = hash("sha256", token ?? "", "base64");
-    if (token !== undefined && !known.has(digest)) {
+    if (token !== undefined && !known.has(digest))
       await count(request, failures, "too many wrong keys or tokens from this address", false);
-    }
     try {
       const caller = await authenticate(authorization);
       if (token === undefined) return caller;
@@ -231,17 +212,14 @@ function readAddress({ ip }: FastifyRequest): string {
 /** @param increment false only asks whether there is room. */
 async function count(request: FastifyRequest, limiter: Limiter, what: string, increment = true) {
   const counted = await limiter(request, { increment });
-  if (counted.isAllowed) return;
-  const isOver = increment ? counted.isExceeded : counted.remaining === 0;
-  if (!isOver) return;
+  if (counted.isAllowed || !(increment ? counted.isExceeded : counted.remaining === 0)) return;
   const retryAfter = Math.max(1, counted.ttlInSeconds);
   throw new MucastError("rate_limited", `${what}; there is room again in ${retryAfter} s`, { retryAfter });
 }
 
 /**
- * Limits the answers of one kind in progress. The function that it returns counts an answer until its response closes, and throws
- * MucastError rate_limited beyond the limit of the caller, unavailable beyond that of all callers.
- * @param what they are, in the plural.
+ * Limits the answers of one kind in progress. The function that it returns counts an answer until its response closes.
+ * @param what they are, in the plural. @throws MucastError rate_limited beyond the limit of the caller, unavailable beyond that of all.
  */
 export function limitAnswers(what: string, ofCaller: number, all: number) {
   const bySubject = new Map<string, number>();
@@ -251,10 +229,9 @@ export function limitAnswers(what: string, ofCaller: number, all: number) {
     if (response.destroyed) return;
     const count = bySubject.get(subject) ?? 0;
     if (count >= ofCaller || total >= all) {
-      const [code, reached] =
-        count >= ofCaller
-          ? (["rate_limited", `${count} ${what} of this caller`] as const)
-          : (["unavailable", `${total} ${what}`] as const);
+      const isCaller = count >= ofCaller;
+      const reached = isCaller ? `${count} ${what} of this caller` : `${total} ${what}`;
+      const code = isCaller ? "rate_limited" : "unavailable";
       throw new MucastError(code, `${reached} are in progress already`, { retryAfter: 5 });
     }
     total += 1;

@@ -1,17 +1,21 @@
+import { randomUUID } from "node:crypto";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type {
   FastifyBaseLogger,
   FastifyInstance,
+  FastifyReply,
   FastifyRequest,
   FastifySchemaCompiler,
   FastifyTypeProvider,
   RawServerDefault,
 } from "fastify";
 import { z } from "zod";
+import { withoutSignature } from "../../blob/policy.ts";
 import type { QueueView } from "../../contract/api/queue-view.ts";
 import type { ErrorCode } from "../../contract/errors/error-codes.ts";
 import { MucastError } from "../../contract/errors/errors.ts";
 import { faultsOf, invalidRequest } from "../../contract/errors/faults.ts";
+import { type Problem, problemOf } from "../../contract/problems/problem.ts";
 import type { Settings } from "../../contract/settings.ts";
 import type { Authenticate } from "../auth/authenticate.ts";
 import type { Caller, Scope } from "../auth/caller.ts";
@@ -36,7 +40,6 @@ export type HttpApp = FastifyInstance<
   ZodTypes
 >;
 
-/** `anyone`: the route requires no credentials. */
 export type RouteAccess = Scope | "anyone";
 
 declare module "fastify" {
@@ -45,30 +48,30 @@ declare module "fastify" {
     caller: Caller | undefined;
     /** W3C trace context to store with an operation. */
     traceparent: string | undefined;
-    /** Operation that the request names or creates, for the log line. */
+    /** For the log line, if the path does not have it. */
     operationId: string | undefined;
     problemCode: string | undefined;
-    /** The part of this service's URLs before the path, as the sender of the request can reach it. */
+    /** The origin of this service as the sender of the request can reach it. */
     readonly publicOrigin: string;
   }
 
   interface FastifyReply {
-    /** A signal that aborts when the connection closes or the service closes. */
+    /** Aborts when the connection or the service closes. */
     abortSignal(): AbortSignal;
   }
 
   interface FastifyContextConfig {
-    /** Scope that a caller needs. The service does not start with a route that lacks it. */
+    /** The scope that a caller needs. The service does not start with a route that lacks it. */
     access?: RouteAccess;
-    /** Codes that the route may answer in addition to those of every route, for the document. */
+    /** Codes of the route in addition to those of every route, for the document. */
     problems?: readonly ErrorCode[];
-    /** A page that a browser may open from a link on another site. */
+    /** A browser may open it from a link on another site. */
     isPage?: true;
     /** The handler reads the body piece by piece, and says when it begins to. */
     isStreamed?: true;
-    /** The last part of the path is a secret, which never appears in the log. */
+    /** The last part of the path never appears in the log. */
     hasSecretPath?: true;
-    /** For probes: counts towards no rate, and answers any Host, with nothing that a page of another site may not see. */
+    /** Counts towards no rate, and answers any Host, with nothing that a page of another site may not see. */
     isProbe?: true;
   }
 
@@ -78,7 +81,6 @@ declare module "fastify" {
   }
 }
 
-/** What the service needs to accept jobs. */
 export const READY_CHECKS = ["data_folder", "database", "storage", "accepting"] as const;
 
 export interface ReadyCheck {
@@ -97,17 +99,15 @@ export interface HttpOptions {
   readonly preparations: Pick<Preparations, "prepare">;
   readonly authenticate: Authenticate;
   readonly keys: Pick<KeyStore, "create" | "page" | "revoke">;
-  /** Milliseconds between two comments of an event stream, each of which checks its key; 15 s by default. */
+  /** Between two comments of an event stream, each of which checks its key; 15 s by default. */
   readonly beatMilliseconds?: number | undefined;
   readonly log: Log;
   readonly telemetry: Pick<Telemetry, "requestStarted" | "streamOpened" | "metrics" | "connectionRefused">;
-  /** How busy this service is; returns at once. */
-  occupancy(): QueueView["service"];
-  /** Checks all of it, at most once every few seconds. Never rejects. */
-  ready(): Promise<readonly ReadyCheck[]>;
+  readonly occupancy: () => QueueView["service"];
+  readonly ready: () => Promise<readonly ReadyCheck[]>;
 }
 
-/** Makes a Fastify instance check requests by the zod schemas of its routes, and answer objects as JSON. */
+/** Makes Fastify check path, query and headers by the zod schemas of its routes, and answer objects as JSON. */
 export function withZod(app: FastifyInstance): HttpApp {
   const typed = app.withTypeProvider<ZodTypes>();
   typed.setValidatorCompiler(checkInput);
@@ -119,14 +119,13 @@ export function withZod(app: FastifyInstance): HttpApp {
 
 const ROOTS: Readonly<Record<string, string>> = { params: "path", querystring: "query", headers: "headers" };
 
-/** Checks path, query and headers. A handler that takes a JSON body parses and checks its text. */
+/** A handler that takes a JSON body parses and checks its text itself. */
 const checkInput: FastifySchemaCompiler<z.ZodType> = ({ schema, httpPart }) => {
   const root = ROOTS[httpPart ?? ""];
   if (root === undefined) return (value) => ({ value });
   const { properties = {} } = z.toJSONSchema(schema, { io: "input", unrepresentable: "any" });
-  const lists = Object.keys(properties).filter(
-    (name) => (properties[name] as { type?: string }).type === "array",
-  );
+  const isList = (name: string) => (properties[name] as { type?: string }).type === "array";
+  const lists = Object.keys(properties).filter(isList);
   return (input) => {
     // Fastify parses a parameter of the query that occurs once as text.
     for (const name of lists) if (typeof input[name] === "string") input[name] = [input[name]];
@@ -141,28 +140,24 @@ const JSON_TYPE = /^application\/(?:[\w.-]+\+)?json(?:;|$)/i;
 /** Makes the routes take a JSON body as text, so that numbers keep their spelling. */
 export function readBodiesAsText(app: HttpApp): void {
   app.removeAllContentTypeParsers();
-  app.addContentTypeParser<Buffer>(
-    JSON_TYPE,
-    { parseAs: "buffer" },
-    async (_: FastifyRequest, body: Buffer) => {
-      try {
-        return new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(body);
-      } catch (cause) {
-        const message = "the body is not valid UTF-8, or is compressed";
-        throw new MucastError("invalid_request", message, { path: "body" }, { cause });
-      }
-    },
-  );
+  app.addContentTypeParser<Buffer>(JSON_TYPE, { parseAs: "buffer" }, async (_: unknown, body: Buffer) => {
+    try {
+      return new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(body);
+    } catch (cause) {
+      const message = "the body is not valid UTF-8, or is compressed";
+      throw new MucastError("invalid_request", message, BODY, { cause });
+    }
+  });
 }
 
-/** The JSON text of a body; empty if the request has none. */
+/** Empty if the request has none. */
 export function bodyText({ body }: { readonly body: unknown }): string {
   return typeof body === "string" ? body : "";
 }
 
 /**
  * Makes the routes of a group accept a body of any type, and discard it, since some clients send one that no route needs, or leave it
- * on the connection, for the handler to read piece by piece.
+ * for the handler to read piece by piece.
  */
 export function acceptBodies(app: HttpApp, use: "discard" | "leave"): void {
   app.removeAllContentTypeParsers();
@@ -174,9 +169,95 @@ export function acceptBodies(app: HttpApp, use: "discard" | "leave"): void {
   else app.addContentTypeParser("*", { parseAs: "buffer" }, async () => undefined);
 }
 
-/** @param what needs the scope. @throws MucastError forbidden. */
-export function requireScope({ scopes }: Caller, scope: Scope, what: string): void {
-  if (scopes.has(scope)) return;
-  const message = `${what} needs the scope ${scope}; the credentials have: ${[...scopes].join(", ") || "none"}`;
-  throw new MucastError("forbidden", message, { scope });
+export const PROBLEM_TYPE = "application/problem+json";
+
+/** Where MCP clients find the OIDC issuer (RFC 9728). */
+export const METADATA_PATH = "/.well-known/oauth-protected-resource";
+
+const BODY = { path: "body" };
+
+/** The errors of Fastify that are faults of a request; any other is a defect. */
+const FASTIFY_FAULTS: Readonly<Record<string, ConstructorParameters<typeof MucastError>>> = {
+  FST_ERR_CTP_BODY_TOO_LARGE: ["too_large", "the body is larger than the limit of body_bytes", BODY],
+  FST_ERR_CTP_INVALID_MEDIA_TYPE: [
+    "unsupported_media_type",
+    "the body must be JSON, with a Content-Type that says so",
+    { path: "Content-Type", accepted: ["application/json"] },
+  ],
+  FST_ERR_CTP_INVALID_CONTENT_LENGTH: [
+    "invalid_request",
+    "the body does not have the length of its Content-Length",
+    BODY,
+  ],
+  FST_ERR_BAD_URL: ["invalid_request", "the URL holds a broken %-encoding", { path: "URL" }],
+  FST_ERR_MAX_PARAM_LENGTH: ["not_found", "nothing here has a name that long", { path: "URL" }],
+};
+
+/** The problem of an error, and its headers. A defect must be logged under the id in its problem. */
+export function problemAnswer(error: unknown) {
+  const fault = FASTIFY_FAULTS[(error as { code?: string }).code ?? ""];
+  const known = error instanceof MucastError ? error : fault && new MucastError(...fault);
+  if (known === undefined || known.code === "internal") {
+    // The caller is told only an id: the error may contain secrets.
+    const id = randomUUID();
+    const defect = new MucastError("internal", `a defect of mucast; see ${id} in its log`, { id });
+    return { problem: problemOf(defect), headers: {}, isDefect: true };
+  }
+  // A second line of defence: messages are written without signatures of URLs.
+  const problem: Problem = JSON.parse(withoutSignature(JSON.stringify(problemOf(known))));
+  return { problem, headers: chooseHeaders(known), isDefect: false };
+}
+
+const CHALLENGE = 'Bearer realm="mucast"';
+
+function chooseHeaders({ code, data }: MucastError): Record<string, string> {
+  switch (code) {
+    case "unauthorized":
+      return { "WWW-Authenticate": CHALLENGE };
+    case "forbidden":
+      if (data.scope === undefined) return {};
+      return { "WWW-Authenticate": `${CHALLENGE}, error="insufficient_scope", scope="${data.scope}"` };
+    case "method_not_allowed":
+      return { Allow: (data.allow as string[]).join(", ") };
+    case "range_not_satisfiable":
+      return { "Content-Range": `bytes */${data.size}` };
+    case "rate_limited":
+    case "unavailable":
+      return { "Retry-After": String(data.retryAfter ?? 5) };
+    default:
+      return {};
+  }
+}
+
+/** Answers a failed request with its problem. Logs a defect, and any other answer of 5xx except to a probe. */
+export function sendProblem(
+  error: unknown,
+  request: FastifyRequest,
+  reply: FastifyReply,
+  { settings, log }: Pick<HttpOptions, "settings" | "log">,
+): void {
+  if (reply.raw.headersSent || reply.raw.destroyed) return void reply.raw.destroy();
+  const { problem, headers, isDefect } = problemAnswer(error);
+  if (problem.code === "unauthorized") {
+    const failed = request.headers.authorization === undefined ? "" : ', error="invalid_token"';
+    const metadata = `, resource_metadata="${request.publicOrigin}${METADATA_PATH}"`;
+    headers["WWW-Authenticate"] = `${CHALLENGE}${failed}${settings.auth === "oidc" ? metadata : ""}`;
+  }
+  const { url: route, config } = request.routeOptions;
+  const { stack = String(error), cause } = error as Error;
+  if (isDefect) {
+    const fields = { defect_id: problem.id, method: request.method, route };
+    log.error({ ...fields, stack: withoutSignature(stack) }, "a request met a defect");
+  } else if (problem.status >= 500 && !config?.isProbe) {
+    // The problem is enough for the caller; the operator also needs the cause.
+    const why = cause instanceof Error ? withoutSignature(cause.message) : undefined;
+    const fields = { code: problem.code, route, detail: problem.detail, cause: why };
+    log.warn(fields, "a request could not be served");
+  }
+  request.problemCode = problem.code;
+  void reply
+    .code(problem.status)
+    .headers({ "cache-control": "no-store", ...headers })
+    .type(PROBLEM_TYPE)
+    .send(JSON.stringify(problem));
 }

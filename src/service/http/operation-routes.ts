@@ -10,16 +10,15 @@ import {
   auditPayloadSchema,
   payloadSchema,
   replayPayloadSchema,
+  validatePayloadSchema,
 } from "../../contract/config/payload-schemas.ts";
 import { MucastError } from "../../contract/errors/errors.ts";
-import { apiDocs, jsonAnswer } from "./document.ts";
-import { FORECAST, ML_PAYLOAD, RUNNING, SUCCEEDED, VERDICT, WAITING } from "./examples.ts";
+import { apiDocs, header, jsonAnswer } from "./document.ts";
+import { FORECAST, ML_PAYLOAD, PREVIEW, RUNNING, SUCCEEDED, VERDICT, WAITING } from "./examples.ts";
 import { acceptBodies, bodyText, type HttpApp, type HttpOptions } from "./http-app.ts";
 
-const { get_operation, list_operations, cancel_operation, get_forecast, get_verdict } = API_OPERATIONS;
-
-const POLL_SECONDS = "1";
-const MAX_WAIT_SECONDS = 60;
+const { validate_job, get_operation, list_operations, cancel_operation, get_forecast, get_verdict } =
+  API_OPERATIONS;
 
 /** The payload schema of each operation, with the schema of its config. */
 export const JOB_PAYLOADS = {
@@ -33,23 +32,17 @@ export const JOB_PAYLOADS = {
   replay: replayPayloadSchema,
 } as const satisfies Record<SubmittedOperation, unknown>;
 
-const preferHeader = z
-  .string()
-  .optional()
-  .describe(
-    "`wait=N`: the response waits up to N seconds, at most 60, for the operation to end (RFC 7240). " +
-      "`Preference-Applied` confirms that it did.",
-  );
+const PREFER =
+  "`wait=N`: the response waits up to N seconds, at most 60, for the operation to end (RFC 7240). " +
+  "`Preference-Applied` confirms that it did.";
+const preferHeader = z.string().optional().describe(PREFER);
 
 const OPERATION_HEADERS = {
-  "Operation-Location": { type: "string", description: "Absolute URL of the operation." },
-  "Retry-After": {
-    type: "integer",
-    description: "Seconds to wait before polling again, while the operation runs.",
-  },
-  "Preference-Applied": { type: "string", description: "`wait=N` if the response has waited." },
-} as const;
-const LOCATION = { Location: { type: "string", description: "The same URL." } } as const;
+  "Operation-Location": header("Absolute URL of the operation."),
+  "Retry-After": header("Seconds to wait before polling again, while the operation runs.", "integer"),
+  "Preference-Applied": header("`wait=N` if the response has waited."),
+};
+const LOCATION = { Location: header("The same URL.") };
 
 function operationDocs(description: string, example: OperationView, headers = {}) {
   return jsonAnswer(description, operationSchema, example, { ...OPERATION_HEADERS, ...headers });
@@ -59,16 +52,16 @@ function operationDocs(description: string, example: OperationView, headers = {}
 function parseWait(prefer: string | undefined): number | undefined {
   // If there are several, the first applies (RFC 7240, section 2).
   const seconds = /(?:^|,)\s*wait\s*=\s*"?(\d{1,9})"?\s*(?:[;,]|$)/i.exec(prefer ?? "")?.[1];
-  return seconds === undefined ? undefined : Math.min(Number(seconds), MAX_WAIT_SECONDS);
+  return seconds === undefined ? undefined : Math.min(Number(seconds), 60);
 }
 
-/** Answers with an operation. The headers have its URL and, until it has ended, the seconds until the next poll. */
+/** Answers with an operation, its URL and, until it has ended, the seconds until the next poll. */
 function answerOperation(reply: FastifyReply, operation: OperationView, status: 200 | 202): OperationView {
   reply.request.operationId = operation.id;
   const url = `${reply.request.publicOrigin}/v1/operations/${operation.id}`;
   reply.code(status).header("operation-location", url);
   if (status === 202) reply.header("location", url);
-  if (status === 202 || !isEnded(operation.status)) reply.header("retry-after", POLL_SECONDS);
+  if (status === 202 || !isEnded(operation.status)) reply.header("retry-after", "1");
   return operation;
 }
 
@@ -82,12 +75,19 @@ const submissionHeaders = z.looseObject({
   prefer: preferHeader,
 });
 
-const SUBMISSION_PROBLEMS = [
-  ...(["unknown_model", "invalid_model_params", "url_not_allowed", "idempotency_conflict"] as const),
-  ...(["too_large", "quota_exceeded", "unsupported_media_type", "device_unavailable"] as const),
+const PAYLOAD_PROBLEMS = [
+  ...(["unknown_model", "invalid_model_params", "url_not_allowed"] as const),
+  ...(["too_large", "unsupported_media_type", "device_unavailable"] as const),
+];
+const SUBMISSION_PROBLEMS = [...PAYLOAD_PROBLEMS, "idempotency_conflict", "quota_exceeded"] as const;
+const PREVIEW_PROBLEMS = [
+  ...PAYLOAD_PROBLEMS,
+  ...(["blob_not_found", "blob_unavailable", "unreadable_blob", "invalid_data", "output_failed"] as const),
+  ...(["insufficient_history", "sparse_prices", "few_tickers", "constant_target", "no_forecast"] as const),
+  ...(["all_failed", "timed_out", "process_lost"] as const),
 ];
 
-/** `POST /v1/run_ml_job`, `/v1/run_dl_job`, `/v1/audit` and `/v1/replay`. */
+/** `POST /v1/run_ml_job`, `/v1/run_dl_job`, `/v1/audit`, `/v1/replay` and `/v1/validate`. */
 export function jobRoutes(app: HttpApp, { operations }: HttpOptions): void {
   for (const operation of SUBMITTED_OPERATIONS) {
     const { path, scope } = API_OPERATIONS[operation];
@@ -120,26 +120,38 @@ export function jobRoutes(app: HttpApp, { operations }: HttpOptions): void {
         const seconds = parseWait(request.headers.prefer);
         if (seconds === undefined) return answerOperation(reply, submitted, 202);
         reply.header("preference-applied", `wait=${seconds}`);
-        const waited = await operations
-          .wait(caller, submitted.id, seconds, reply.abortSignal())
-          .catch((error) => {
-            // The operation is stored: a caller without a key must not send it again.
-            if (error instanceof MucastError && error.code === "unavailable") return submitted;
-            throw error;
-          });
+        const waiting = operations.wait(caller, submitted.id, seconds, reply.abortSignal());
+        const waited = await waiting.catch((error) => {
+          // The operation is stored: a caller without a key must not send it again.
+          if (error instanceof MucastError && error.code === "unavailable") return submitted;
+          throw error;
+        });
         return answerOperation(reply, waited, isEnded(waited.status) ? 200 : 202);
       },
     });
   }
+  app.route({
+    method: "POST",
+    url: validate_job.path,
+    config: { access: validate_job.scope, problems: PREVIEW_PROBLEMS },
+    schema: {
+      ...apiDocs("validate_job", "Jobs"),
+      body: validatePayloadSchema,
+      response: { 200: jsonAnswer("What the job would do.", validate_job.output, PREVIEW) },
+    },
+    handler: (request, reply) => {
+      const sent = { payload: bodyText(request), origin: request.publicOrigin };
+      return operations.validate(request.caller!, sent, reply.abortSignal());
+    },
+  });
 }
 
+const PAGE = { operations: [SUCCEEDED, RUNNING], next_cursor: null };
 const RESULT_PROBLEMS = [
-  "not_found",
-  "no_result",
-  "other_result",
-  "blob_unavailable",
-  "invalid_data",
-] as const;
+  ...(["not_found", "no_result", "other_result", "blob_unavailable", "invalid_data"] as const),
+];
+
+const anyPayloadSchema = z.looseObject({}).describe("The members of the payload of its operation.");
 
 /** `GET /v1/operations`; and below `/v1/operations/{id}` the operation, its forecast, verdict and payload, and `POST .../cancel`. */
 export function operationRoutes(app: HttpApp, { operations }: HttpOptions): void {
@@ -173,11 +185,8 @@ export function operationRoutes(app: HttpApp, { operations }: HttpOptions): void
       querystring: forecastQuery,
       response: { 200: jsonAnswer("What the output says of them.", forecastViewSchema, FORECAST) },
     },
-    handler: async (request, reply) => {
-      const { params, query } = request;
-      request.operationId = params.id;
-      return operations.forecast(request.caller!, { ...params, ...query }, reply.abortSignal());
-    },
+    handler: ({ caller, params, query }, reply) =>
+      operations.forecast(caller!, { ...params, ...query }, reply.abortSignal()),
   });
   app.route({
     method: "GET",
@@ -188,13 +197,8 @@ export function operationRoutes(app: HttpApp, { operations }: HttpOptions): void
       params: get_verdict.input,
       response: { 200: jsonAnswer("The verdict.", get_verdict.output, VERDICT) },
     },
-    handler: async (request, reply) => {
-      const { id } = request.params;
-      request.operationId = id;
-      return operations.verdict(request.caller!, id, reply.abortSignal());
-    },
+    handler: ({ caller, params: { id } }, reply) => operations.verdict(caller!, id, reply.abortSignal()),
   });
-  const anyPayload = z.looseObject({}).describe("The members of the payload of its operation.");
   app.route({
     method: "GET",
     url: "/v1/operations/:id/payload",
@@ -207,14 +211,11 @@ export function operationRoutes(app: HttpApp, { operations }: HttpOptions): void
         "of URLs and sections of other services in the config are left out, and so is a config that contains the signature of a URL.",
       tags: ["Operations"],
       params: get_operation.input,
-      response: { 200: jsonAnswer("The payload.", anyPayload, ML_PAYLOAD) },
+      response: { 200: jsonAnswer("The payload.", anyPayloadSchema, ML_PAYLOAD) },
     },
-    handler: async (request, reply) => {
-      const { id } = request.params;
-      request.operationId = id;
-      // The text itself, since a number such as 1.0 has to stay as its caller wrote it.
-      return reply.type("application/json").send(await operations.payload(request.caller!, id));
-    },
+    // The text itself, since a number such as 1.0 has to stay as its caller wrote it.
+    handler: async ({ caller, params: { id } }, reply) =>
+      reply.type("application/json").send(await operations.payload(caller!, id)),
   });
   app.route({
     method: "GET",
@@ -223,14 +224,9 @@ export function operationRoutes(app: HttpApp, { operations }: HttpOptions): void
     schema: {
       ...apiDocs("list_operations", "Operations", " Repeat `tag` for each tag."),
       querystring: list_operations.input,
-      response: {
-        200: jsonAnswer("A page of operations.", list_operations.output, {
-          operations: [SUCCEEDED, RUNNING],
-          next_cursor: null,
-        }),
-      },
+      response: { 200: jsonAnswer("A page of operations.", list_operations.output, PAGE) },
     },
-    handler: async ({ caller, query }) => operations.list(caller!, query),
+    handler: ({ caller, query }) => operations.list(caller!, query),
   });
   app.route({
     method: "POST",

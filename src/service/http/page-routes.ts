@@ -15,9 +15,6 @@ import { matchesNone } from "./conditional-requests.ts";
 import type { HttpApp, HttpOptions } from "./http-app.ts";
 import { JOB_PAYLOADS } from "./operation-routes.ts";
 
-/** The name of a file has the hash of all files of its page, so it never changes. */
-const FOREVER = "public, max-age=31536000, immutable";
-
 /** The pages run only the service's own scripts, have no inline script or style, and make requests to no other origin. */
 const OWN_FILES_ONLY =
   "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
@@ -26,12 +23,12 @@ const CONSOLE_POLICY = `${OWN_FILES_ONLY}; img-src 'self'; require-trusted-types
 /** Swagger UI draws its icons from `data:` URLs. */
 const DOCS_POLICY = `${OWN_FILES_ONLY}; img-src 'self' data:`;
 
-let read: { readonly console: WebFiles; readonly docs: WebFiles } | undefined;
+let pages: { readonly console: WebFiles; readonly docs: WebFiles } | undefined;
 
-/** The files of both pages, read at the first request: most services of a test or a cluster show no page. */
-function webPages() {
-  read ??= { console: readConsoleFiles(), docs: readDocsFiles() };
-  return read;
+/** Reads their files at the first request: most services of a test or a cluster show no page. */
+function readPages() {
+  pages ??= { console: readConsoleFiles(), docs: readDocsFiles() };
+  return pages;
 }
 
 const PAGE = { config: { access: "anyone", isPage: true }, schema: { hide: true } } as const;
@@ -46,25 +43,23 @@ export function pageRoutes(app: HttpApp, { settings }: Pick<HttpOptions, "settin
     reply.header("vary", "Accept");
     if (accept.includes("json") && !accept.includes("text/html")) return reply.redirect("docs");
     reply.headers({ "content-security-policy": CONSOLE_POLICY, "cache-control": "no-cache" });
-    return sendFile(request, reply, webFile("index.html", consolePage(webPages().console, settings.auth)));
+    return sendFile(request, reply, webFile("index.html", consolePage(readPages().console, settings.auth)));
   });
   app.get("/docs", PAGE, async (request, reply) => {
     reply.headers({ "content-security-policy": DOCS_POLICY, "cache-control": "no-cache" });
-    return sendFile(request, reply, webFile("docs.html", docsPage(webPages().docs)));
+    return sendFile(request, reply, webFile("docs.html", docsPage(readPages().docs)));
   });
   const params = z.object({ version: z.string(), "*": z.string() });
   const file = { config: { access: "anyone" }, schema: { hide: true, params } } as const;
   app.get("/web/:version/*", file, async (request, reply) => {
     const { version, "*": path } = request.params;
-    const found = Object.values(webPages())
-      .find((page) => page.version === version)
-      ?.files.get(path);
+    const { console, docs } = readPages();
+    const found = [console, docs].find((page) => page.version === version)?.files.get(path);
     if (found === undefined) {
-      throw new MucastError("not_found", "no page of this version has such a file; load the page again", {
-        path: "URL",
-      });
+      const message = "no page of this version has such a file; load the page again";
+      throw new MucastError("not_found", message, { path: "URL" });
     }
-    reply.header("cache-control", FOREVER);
+    reply.header("cache-control", "public, max-age=31536000, immutable");
     return sendFile(request, reply, found);
   });
 }
@@ -138,7 +133,7 @@ const TYPES: Readonly<Record<string, string>> = {
   svg: "image/svg+xml",
 };
 
-/** A file that a page loads, with a strong entity tag. @param name whose extension is that of its media type. */
+/** @param name whose extension is that of its media type. */
 function webFile(name: string, content: string | Buffer) {
   const body = Buffer.from(content);
   const etag = `"${createHash("sha256").update(body).digest("base64url")}"`;
@@ -147,10 +142,7 @@ function webFile(name: string, content: string | Buffer) {
 
 type WebFile = ReturnType<typeof webFile>;
 
-/**
- * The files of one page, by path below `/web/<version>/`, such as `console/main.js`. The version is their hash, so that a browser
- * caches them and never mixes two versions.
- */
+/** The files of one page by path. The version is their hash, so that a browser caches them and never mixes two versions. */
 function webFiles(files: ReadonlyMap<string, WebFile>) {
   const hash = createHash("sha256");
   for (const [path, { etag }] of files) hash.update(`${path}\0${etag}\0`);
@@ -159,31 +151,25 @@ function webFiles(files: ReadonlyMap<string, WebFile>) {
 
 type WebFiles = ReturnType<typeof webFiles>;
 
-/**
- * Swagger UI, as `@fastify/swagger-ui` packages it. `npm run build` copies these files into the package, so that a user installs
- * neither the plugin nor its dependencies.
- */
+/** `npm run build` copies them from `@fastify/swagger-ui`, so that a user installs neither the plugin nor its dependencies. */
 export const SWAGGER_FILES = ["swagger-ui.css", "swagger-ui-bundle.js"] as const;
 
-/** Reads the scripts and styles of the page `/docs`: Swagger UI, and what starts it with the document of the service. */
+/** Swagger UI, and what starts it with the document of the service. */
 function readDocsFiles(): WebFiles {
   const packed = new URL("../node_modules/@fastify/swagger-ui/static/", SOURCES);
   const swagger = IS_CLONE ? packed : new URL("swagger-ui/", WEB);
-  const all = [
-    ...SWAGGER_FILES.map((name) => [name, swagger] as const),
-    ...["docs.css", "docs.js"].map((name) => [name, WEB] as const),
-  ];
-  return webFiles(
-    new Map(all.map(([name, folder]) => [name, webFile(name, readFileSync(new URL(name, folder)))])),
-  );
+  const others = readFiles(["docs.css", "docs.js"], WEB);
+  return webFiles(new Map([...readFiles(SWAGGER_FILES, swagger), ...others]));
 }
 
-/** The module that the page loads; it imports all others. */
+function readFiles(names: readonly string[], folder: URL): [string, WebFile][] {
+  return names.map((name) => [name, webFile(name, readFileSync(new URL(name, folder)))]);
+}
+
 const CONSOLE_ENTRY = "console/main.js";
 /** Colours and marks of charts are those of the reports too. */
 const CONSOLE_STYLES = ["charts.css", "console.css", "console-forms.css", "console-run.css"] as const;
 const CONSOLE_ICON = "console.svg";
-/** Fetched by the module beside it when the reader opens a form. */
 export const CONSOLE_FORMS = "console/forms/forms.json";
 
 /** The packages of the console, each one module, by the name under which its modules import them. */
@@ -193,24 +179,18 @@ const PACKAGES: Readonly<Record<string, string>> = {
   htm: "packages/htm.js",
 };
 
-/**
- * Reads the console: its styles, its icon, the schemas of its forms, and the modules that its entry reaches by static imports.
- * The entry comes first, and every module before its imports.
- * @throws Error for a module that imports another package or a Node module, which no browser has.
- */
+/** The console: the modules that its entry reaches by static imports, its styles, its icon and the schemas of its forms. */
 export function readConsoleFiles(): WebFiles {
-  const files = new Map<string, WebFile>();
-  addModules(CONSOLE_ENTRY, files);
-  for (const name of [...CONSOLE_STYLES, CONSOLE_ICON]) {
-    files.set(name, webFile(name, readFileSync(new URL(name, WEB))));
-  }
-  files.set(CONSOLE_FORMS, webFile(CONSOLE_FORMS, formSchemasText()));
-  return webFiles(files);
+  const modules = new Map<string, WebFile>();
+  addModules(CONSOLE_ENTRY, modules);
+  const others = readFiles([...CONSOLE_STYLES, CONSOLE_ICON], WEB);
+  const forms = webFile(CONSOLE_FORMS, formSchemasText());
+  return webFiles(new Map([...modules, ...others, [CONSOLE_FORMS, forms]]));
 }
 
 const IMPORTED = /(?<=^(?:import|export)\b[^;"]*?\bfrom\s*"|^import\s*")[^"]+(?=")/gm;
 
-/** @param path of a module as the browser loads it. @param name of the package that it is. */
+/** @param path of a module as the browser loads it. @param name of the package that it is. @throws Error for another package. */
 function addModules(path: string, files: Map<string, WebFile>, name?: string): void {
   if (files.has(path)) return;
   const own = new URL(IS_CLONE ? path.replace(/\.js$/, ".ts") : path, SOURCES);
@@ -243,12 +223,10 @@ function withoutTypes(source: string): string {
   }
 }
 
-/** The data from which the console builds its forms, as JSON text. */
+/** From which the console builds its forms. */
 export function formSchemasText(): string {
-  const payloads = Object.entries(JOB_PAYLOADS).map(([name, schema]) => [
-    name,
-    z.toJSONSchema(schema, { io: "input" }),
-  ]);
+  const write = (schema: z.ZodType) => z.toJSONSchema(schema, { io: "input" });
+  const payloads = Object.entries(JOB_PAYLOADS).map(([name, schema]) => [name, write(schema)]);
   const schemas: FormSchemas = {
     payloads: Object.fromEntries(payloads),
     prepare: z.toJSONSchema(prepareQuery),

@@ -1,14 +1,17 @@
 import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
+import { once } from "node:events";
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { request } from "node:http";
 import { join } from "node:path";
 import { after, test } from "node:test";
+import { outputFailed } from "../../blob/blob-errors.ts";
 import { preparedBlobsSchema } from "../../contract/api/prepared-blobs.ts";
 import { MucastError } from "../../contract/errors/errors.ts";
+import { spaceOf } from "../blobs/storage.ts";
 import type { PreparedFile, PreparedFiles } from "../request-process/prepare-request.ts";
 import type { PrepareOrder } from "../request-process/request-processes.ts";
-import { ask, codeOf, eventually, listen } from "./listening.testing.ts";
+import { ask, bearer, codeOf, eventually, listen, listenFor } from "./listening.testing.ts";
 
 const LIMIT = 1_000;
 
@@ -123,4 +126,50 @@ test("a caller that leaves ends it, and a caller may have two at the same time",
   never.reject(signal.reason);
   hold = undefined;
   assert.ok(!(await service.files()).includes("data_extractor_left.json"));
+});
+
+test("if the second blob cannot be stored, the first stays, and the same request stores the rest", async (t) => {
+  const { port, store, files } = await listenFor(t, {}, { prepare });
+  const send = () => ask(port, { method: "POST", path: "/v1/prepare?id=1" }, "x");
+  t.mock.method(store, "within", () => store);
+  const { create } = store;
+  const refusing = t.mock.method(store, "create", (...request: Parameters<typeof create>) =>
+    request[0].includes("feature")
+      ? Promise.reject(outputFailed("/data/x", "permission denied", new Error("EACCES")))
+      : create.apply(store, request),
+  );
+  assert.deepEqual(codeOf(await send()), [502, "storage_failed"]);
+  assert.deepEqual(await files(), ["data_extractor_1.json"]);
+  refusing.mock.restore();
+  assert.equal(JSON.parse((await send()).text).written, true);
+  assert.equal((await files()).length, 2);
+});
+
+test("nothing is stored without room for both, or if a blob of their names has other bytes", async (t) => {
+  const { port, files } = await listenFor(t, { stored_bytes_per_caller: 20 }, { prepare });
+  const send = (id: string, csv: string) => ask(port, { method: "POST", path: `/v1/prepare?id=${id}` }, csv);
+  assert.deepEqual(codeOf(await send("1", "0123456789")), [507, "quota_exceeded"]);
+  await ask(port, { method: "PUT", path: "/data/feature_engine_2.json" }, "y");
+  assert.deepEqual(codeOf(await send("2", "x")), [412, "precondition_failed"]);
+  assert.deepEqual(await files(), ["feature_engine_2.json"]);
+});
+
+test("bytes that are there without a record, as after a kill between the two steps, are recorded", async (t) => {
+  const { port, store, keys } = await listenFor(t, { auth: "keys" }, { prepare });
+  const { key, token } = await keys.create("one", ["read", "write"]);
+  const send = (method: string, path: string, body?: string) =>
+    ask(port, { method, path, headers: bearer(token) }, body);
+  await store.within(spaceOf(key.subject)).put("data/feature_engine_1.json", "xx");
+  assert.equal(JSON.parse((await send("POST", "/v1/prepare?id=1", "x")).text).written, true);
+  const listed = JSON.parse((await send("GET", "/v1/data")).text).blobs;
+  assert.deepEqual(listed.map(({ size }: { size: number }) => size).toSorted(), [1, 2]);
+});
+
+test("a body that takes too long to arrive is refused", async (t) => {
+  const { port } = await listenFor(t, { request_seconds: 0.01 }, { prepare });
+  const sent = request({ port, method: "POST", path: "/v1/prepare", headers: { "content-length": 10 } });
+  sent.on("error", () => undefined).write("x");
+  const [{ statusCode }] = await once(sent, "response");
+  assert.equal(statusCode, 504);
+  sent.destroy();
 });

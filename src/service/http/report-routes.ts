@@ -2,7 +2,6 @@ import type { FastifyRequest } from "fastify";
 import { z } from "zod";
 import {
   comparedOperationsSchema,
-  type OperationView,
   type ReportLink,
   reportLinkSchema,
 } from "../../contract/api/operation-view.ts";
@@ -10,20 +9,16 @@ import { API_OPERATIONS } from "../../contract/api/operations.ts";
 import { MucastError } from "../../contract/errors/errors.ts";
 import { REPORT_POLICY } from "../../report/page-policy.ts";
 import { matchesNone } from "./conditional-requests.ts";
-import { emptyAnswer, jsonAnswer } from "./document.ts";
+import { emptyAnswer, header, jsonAnswer } from "./document.ts";
 import { EXAMPLE_BLOBS } from "./examples.ts";
 import { acceptBodies, type HttpApp, type HttpOptions } from "./http-app.ts";
 
 /** A report has a separate origin: its script cannot access this service. */
-const PAGE_POLICY = {
-  "content-security-policy": `${REPORT_POLICY}; sandbox allow-scripts; frame-ancestors 'none'`,
-};
-const PAGE_HEADERS = { ...PAGE_POLICY, "content-type": "text/html; charset=utf-8" };
+const POLICY = `${REPORT_POLICY}; sandbox allow-scripts; frame-ancestors 'none'`;
+const HTML = "text/html; charset=utf-8";
 
-const ETAG = {
-  type: "string",
-  description: "Identifies the output and the version and commit of mucast.",
-} as const;
+const ifNoneMatch = z.string().optional().describe("Returns a page other than this one, or 304.");
+const HEADERS = { ETag: header("Identifies the output and the version and commit of mucast.") };
 
 const PROBLEMS = ["not_found", "no_result", "other_result", "blob_unavailable", "too_large"] as const;
 const DRAWING_PROBLEMS = ["unreadable_blob", "invalid_data", "timed_out", "process_lost"] as const;
@@ -38,21 +33,17 @@ const LINK_ANSWERS = { 200: jsonAnswer("The link.", reportLinkSchema, LINK) };
 export function reportRoutes(app: HttpApp, { operations, reports, reportLinks }: HttpOptions): void {
   acceptBodies(app, "discard");
 
-  /** Reads the operations of the request's caller. The log names the one that fails, or the first. */
-  async function readAll(request: FastifyRequest, ids: readonly string[]): Promise<OperationView[]> {
-    const found: OperationView[] = [];
-    for (const id of ids) {
-      request.operationId = id;
-      found.push(await operations.get(request.caller!, id));
-    }
+  async function findAll(request: FastifyRequest, ids: readonly string[]) {
     request.operationId = ids[0];
-    return found;
+    return reports.find(
+      request.caller!,
+      await Promise.all(ids.map((id) => operations.get(request.caller!, id))),
+    );
   }
 
   async function createLink(request: FastifyRequest, ids: readonly string[]): Promise<ReportLink> {
-    const caller = request.caller!;
-    await reports.find(caller, await readAll(request, ids));
-    const { token, expiresAt } = await reportLinks.create(caller, ids);
+    await findAll(request, ids);
+    const { token, expiresAt } = await reportLinks.create(request.caller!, ids);
     return { url: `${request.publicOrigin}/reports/${token}`, expires_at: expiresAt.toISOString() };
   }
 
@@ -68,25 +59,24 @@ export function reportRoutes(app: HttpApp, { operations, reports, reportLinks }:
         "It is made once and then cached for a while. A browser shows it without any access to this service.",
       tags: ["Operations"],
       params: API_OPERATIONS.get_operation.input,
-      headers: z.looseObject({
-        "if-none-match": z.string().optional().describe("Returns a page other than this one, or 304."),
-      }),
+      headers: z.looseObject({ "if-none-match": ifNoneMatch }),
       response: {
         200: {
           description: "The page.",
-          headers: { ETag: ETAG },
+          headers: HEADERS,
           content: { "text/html": { schema: { type: "string" } } },
         },
-        304: emptyAnswer("The page is still the one of `If-None-Match`.", { ETag: ETAG }),
+        304: emptyAnswer("The page is still the one of `If-None-Match`.", HEADERS),
       },
     },
     handler: async (request, reply) => {
-      const found = await reports.find(request.caller!, await readAll(request, [request.params.id]));
+      const found = await findAll(request, [request.params.id]);
       // A 304 has the policy as well: a browser uses the headers of a 304 for its cached page (RFC 9111, 3.2).
-      const headers = { ...PAGE_POLICY, etag: found.etag, "cache-control": "private, no-cache" };
-      if (!matchesNone(request.headers, found.etag)) return reply.code(304).headers(headers).send();
+      const { etag } = found;
+      const headers = { "content-security-policy": POLICY, etag, "cache-control": "private, no-cache" };
+      if (!matchesNone(request.headers, etag)) return reply.code(304).headers(headers).send();
       const page = request.method === "HEAD" ? undefined : await reports.page(found, reply.abortSignal());
-      return reply.headers({ ...PAGE_HEADERS, ...headers }).send(page);
+      return reply.headers(headers).type(HTML).send(page);
     },
   });
   app.route({
@@ -128,27 +118,19 @@ export function reportRoutes(app: HttpApp, { operations, reports, reportLinks }:
     config: { access: "anyone", isPage: true, hasSecretPath: true },
     schema: { hide: true, params: z.strictObject({ token: z.string() }) },
     handler: async (request, reply) => {
-      checkOpened(request);
+      // The first is the standard; older browsers send one of the others.
+      const purposes = ["sec-purpose", "purpose", "x-purpose", "x-moz"].map((name) => request.headers[name]);
+      if (/prefetch|prerender|preview/i.test(purposes.join())) {
+        const message = "the link opens a report once, so it is not fetched beforehand";
+        throw new MucastError("unavailable", message, { path: "Sec-Purpose", retryAfter: 1 });
+      }
       const { token } = request.params;
       const { caller, operationIds } = await reportLinks.find(token);
       request.caller = caller;
-      const found = await reports.find(caller, await readAll(request, operationIds));
-      if (request.method === "HEAD") return reply.headers(PAGE_HEADERS).send();
-      const page = await reports.page(found, reply.abortSignal());
-      await reportLinks.use(token);
-      return reply.headers(PAGE_HEADERS).send(page);
+      const found = await findAll(request, operationIds);
+      const page = request.method === "HEAD" ? undefined : await reports.page(found, reply.abortSignal());
+      if (page !== undefined) await reportLinks.use(token);
+      return reply.header("content-security-policy", POLICY).type(HTML).send(page);
     },
   });
-}
-
-/**
- * Refuses what a browser prefetches before its user opens it: the link would be used up.
- * @throws MucastError unavailable.
- */
-function checkOpened({ headers }: FastifyRequest): void {
-  // The first is the standard; older browsers send one of the others.
-  const names = ["sec-purpose", "purpose", "x-purpose", "x-moz"];
-  if (!/prefetch|prerender|preview/i.test(names.map((name) => headers[name]).join())) return;
-  const message = "the link opens a report once, so it is not fetched beforehand";
-  throw new MucastError("unavailable", message, { path: "Sec-Purpose", retryAfter: 1 });
 }

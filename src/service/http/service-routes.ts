@@ -7,19 +7,15 @@ import { SCOPES } from "../auth/caller.ts";
 import { newKeySchema } from "../auth/key-store.ts";
 import { jsonAnswer } from "./document.ts";
 import { QUEUE } from "./examples.ts";
-import { bodyText, type HttpApp, type HttpOptions, READY_CHECKS } from "./http-app.ts";
-import { METADATA_PATH } from "./problem-answer.ts";
+import { bodyText, type HttpApp, type HttpOptions, METADATA_PATH, READY_CHECKS } from "./http-app.ts";
 
+const PLAIN_TEXT = { "text/plain": { schema: { type: "string" } } };
 const PROBE = { access: "anyone", isProbe: true } as const;
+const aliveSchema = z.strictObject({ status: z.literal("ok") });
+const checkSchema = z.strictObject({ name: z.string(), ok: z.literal(true) });
+const readinessSchema = z.strictObject({ checks: z.array(checkSchema) });
 
-const readinessSchema = z.strictObject({
-  checks: z.array(z.strictObject({ name: z.string(), ok: z.literal(true) })),
-});
-
-/**
- * `GET /v1/queue`, `/healthz`, `/readyz` and `/metrics`; `/admin/keys`, for `mucast keys`; with OIDC, the metadata by which MCP clients
- * find the issuer.
- */
+/** `GET /v1/queue`, `/healthz`, `/readyz` and `/metrics`; `/admin/keys`; with OIDC, the metadata by which MCP clients find the issuer. */
 export function serviceRoutes(app: HttpApp, options: HttpOptions): void {
   const { settings, operations, occupancy, telemetry } = options;
   app.route({
@@ -49,11 +45,7 @@ export function serviceRoutes(app: HttpApp, options: HttpOptions): void {
       summary: "Whether the process answers",
       description: "For liveness probes. Checks nothing else.",
       tags: ["Service"],
-      response: {
-        200: jsonAnswer("The process answers.", z.strictObject({ status: z.literal("ok") }), {
-          status: "ok",
-        }),
-      },
+      response: { 200: jsonAnswer("The process answers.", aliveSchema, { status: "ok" }) },
     },
     handler: async () => ({ status: "ok" }),
   });
@@ -68,12 +60,7 @@ export function serviceRoutes(app: HttpApp, options: HttpOptions): void {
       summary: "Metrics for Prometheus",
       description: "Needs no credentials only if the service requires none (`auth` none).",
       tags: ["Service"],
-      response: {
-        200: {
-          description: "Prometheus text format.",
-          content: { "text/plain": { schema: { type: "string" } } },
-        },
-      },
+      response: { 200: { description: "Prometheus text format.", content: PLAIN_TEXT } },
     },
     handler: async (_request, reply) => {
       const { contentType, body } = await telemetry.metrics();
@@ -95,6 +82,7 @@ export function serviceRoutes(app: HttpApp, options: HttpOptions): void {
 }
 
 function readyRoute(app: HttpApp, { ready, log }: HttpOptions): void {
+  const passed = READY_CHECKS.map((name) => ({ name, ok: true }));
   /** The checks that failed at the last probe: only a change is logged. */
   let logged = "";
   app.route({
@@ -107,26 +95,20 @@ function readyRoute(app: HttpApp, { ready, log }: HttpOptions): void {
       description:
         "For readiness probes. The service is ready if the data folder, the database and the storage are writable, which it checks every five seconds, or every second while a check fails, and if it is not shutting down. A PostgreSQL database, and a storage in Azure or S3, may fail for 30 seconds before that. Otherwise it returns 503 with the reasons. The probe itself writes nothing.",
       tags: ["Service"],
-      response: {
-        200: jsonAnswer("The service accepts jobs.", readinessSchema, {
-          checks: READY_CHECKS.map((name) => ({ name, ok: true })),
-        }),
-      },
+      response: { 200: jsonAnswer("The service accepts jobs.", readinessSchema, { checks: passed }) },
     },
     handler: async () => {
       const checks = await ready();
       const failed = checks.filter(({ ok }) => !ok);
       const names = failed.map(({ name }) => name).join();
-      const detail = failed.map(({ name, message }) => `${name}: ${message ?? "not ready"}`).join("; ");
-      if (names !== logged) {
-        // That a service starts or drains is expected; anything else that fails is not.
-        const level = names === "" || names === "accepting" ? "info" : "warn";
-        const state = names === "" ? "the service is ready" : "the service is not ready";
-        log[level](names === "" ? {} : { detail }, state);
-      }
+      const detail = failed.map(({ name, message }) => `${name}: ${message}`).join("; ");
+      // That a service starts or drains is expected; anything else that fails is not.
+      const level = names === "" || names === "accepting" ? "info" : "warn";
+      if (names !== logged)
+        log[level]({ detail: detail || undefined }, `the service is ${names === "" ? "" : "not "}ready`);
       logged = names;
-      if (failed.length === 0) return { checks: checks.map(({ name }) => ({ name, ok: true })) };
-      throw new MucastError("unavailable", detail, { checks });
+      if (failed.length > 0) throw new MucastError("unavailable", detail, { checks });
+      return { checks };
     },
   });
 }

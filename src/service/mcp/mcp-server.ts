@@ -9,11 +9,8 @@ import { bodyText, type HttpApp, type HttpOptions } from "../http/http-app.ts";
 import { toolError, toolResult } from "./tool-result.ts";
 import { callTool, TOOLS, type ToolContext } from "./tools.ts";
 
-/**
- * Makes an MCP server for one caller, with a tool for each operation of the API.
- * @param onDefect called for a defect, with the id that its problem names.
- */
-function mcpServer(context: ToolContext, onDefect: (error: unknown, id: unknown) => void): McpServer {
+/** An MCP server for one caller. @param onDefect called with the id that the problem of the defect names. */
+function makeServer(context: ToolContext, onDefect: (error: unknown, id: unknown) => void): McpServer {
   const server = new McpServer(
     { name: "mucast", title: "mucast", version: MUCAST_VERSION },
     { instructions: instructions(context.address), capabilities: { tools: { listChanged: false } } },
@@ -34,20 +31,19 @@ function mcpServer(context: ToolContext, onDefect: (error: unknown, id: unknown)
 const MAX_VALUES = 2_000;
 const TOO_MANY = `the message has more than ${MAX_VALUES} values; send a large config as JSON text`;
 
+type McpParts = Pick<HttpOptions, "operations" | "log">;
+
 /**
  * `POST /mcp`: the tools over streamable HTTP, in the revisions with and without `initialize`. It keeps no sessions, so any service
  * on the same database can answer a request. The endpoint needs the scope `read`, and each tool its own scope.
  */
-export function registerMcp(
-  app: HttpApp,
-  { operations, log }: Pick<HttpOptions, "operations" | "log">,
-): void {
+export function registerMcp(app: HttpApp, { operations, log }: McpParts): void {
   const handler = createMcpHandler(
     ({ authInfo }) =>
-      mcpServer({ operations, ...(authInfo!.extra as Omit<ToolContext, "operations">) }, (error, id) =>
-        log.error({ defect_id: id, err: error }, "a tool failed because of a defect"),
+      makeServer({ operations, ...(authInfo!.extra as Omit<ToolContext, "operations">) }, (err, defect_id) =>
+        log.error({ defect_id, err }, "a tool failed because of a defect"),
       ),
-    { onerror: (error) => log.warn({ err: error }, "an MCP request was refused") },
+    { onerror: (err) => log.warn({ err }, "an MCP request was refused") },
   );
   void app.register(async (group) => {
     group.post("/mcp", { config: { access: "read" }, schema: { hide: true } }, async (request, reply) => {
@@ -60,10 +56,8 @@ export function registerMcp(
         return refuse(PARSE_ERROR, "the message is not JSON in UTF-8");
       }
       if (hasMoreValues(message, MAX_VALUES)) return refuse(INVALID_REQUEST, TOO_MANY);
-      if (Array.isArray(message)) {
-        // Before any of them is run; the request itself has counted as one.
-        for (const _ of message.slice(1)) await app.countMessage(request);
-      }
+      // Before any message of a batch is run; the request itself has counted as one.
+      for (const _ of Array.isArray(message) ? message.slice(1) : []) await app.countMessage(request);
       const { caller, traceparent, publicOrigin: address, headers, url } = request;
       const authInfo = {
         token: "",
@@ -72,14 +66,13 @@ export function registerMcp(
         extra: { caller, address, traceparent },
       };
       // Without the body: the SDK, which parses JSON by its own rules, gets only the message.
-      const response = await handler.fetch(
-        new Request(`http://127.0.0.1${url}`, {
-          method: "POST",
-          headers: headers as Record<string, string>,
-          signal: reply.abortSignal(),
-        }),
-        { authInfo, parsedBody: message },
-      );
+      const sent = {
+        method: "POST",
+        headers: headers as Record<string, string>,
+        signal: reply.abortSignal(),
+      };
+      const forwarded = new Request(`http://127.0.0.1${url}`, sent);
+      const response = await handler.fetch(forwarded, { authInfo, parsedBody: message });
       // The SDK's headers would replace those of the service, and keep a connection open that the client asked to close.
       response.headers.delete("connection");
       response.headers.set("cache-control", "no-store");
@@ -107,10 +100,8 @@ export async function serveMcpOnStdio(
   // The SDK adds a drain listener for each answer that waits.
   output.setMaxListeners(0);
   const transport = new StdioServerTransport(input, output);
-  const served = serveStdio(() => mcpServer({ operations, caller: PARENT, address }, onError), {
-    transport,
-    onerror: onError,
-  });
+  const context = { operations, caller: PARENT, address };
+  const served = serveStdio(() => makeServer(context, onError), { transport, onerror: onError });
   await new Promise<void>((resolve) => {
     const { onclose } = transport;
     transport.onclose = () => {
@@ -122,13 +113,12 @@ export async function serveMcpOnStdio(
   await served.close();
 }
 
-/** For an agent. */
 function instructions(address: string): string {
   return `mucast trains forecasts of next-day log-returns (mu) of stock tickers, for a portfolio optimizer.
 
 How to run a job:
 1. Two input blobs must be stored: a feature blob, feature_engine_<id>.json, and a price blob, data_extractor_<id>.json (or both as .parquet). You name them by URL. People upload them with PUT ${address}/data/<name>, which answers with the URL, or use a storage that its operator has allowed; no tool here does it, so ask for the URLs where you do not know them.
-2. Call run_ml_job for classical regressors or run_dl_job for neural networks. Start with a small config, such as {"ML params": {"model": "ridge"}} or {"NN params": {"Dot prediction": {"current option": "lstm"}}}; everything left out has a default. Give an idempotency_key, and repeat the call with the same key if its answer is lost.
+2. Call run_ml_job for classical regressors or run_dl_job for neural networks. Start with a small config, such as {"ML params": {"model": "ridge"}} or {"NN params": {"Dot prediction": {"current option": "lstm"}}}; everything left out has a default. validate_job takes the same payload and says what the job would do, without running it. Give an idempotency_key, and repeat the call with the same key if its answer is lost.
 3. The answer is an operation. Call get_operation with its id every few seconds until status is Succeeded, Failed or Canceled. Jobs take seconds to hours; progress says how far they are. Do not submit the job again while it is NotStarted or Running.
 4. Succeeded: result.output_url is the output blob, whose "mu" maps each ticker to its forecast; give that URL to the optimizer. get_forecast tells you mu, metrics, coverage and shrinkage (the share of the forecasts that their past supports) of the tickers you name, or of the largest |mu|. Read warnings first: they say which tickers are missing or stale. Failed: error has code, detail and advice; correct what it names before submitting again.
 

@@ -1,5 +1,6 @@
 import type { CallToolResult } from "@modelcontextprotocol/server";
 import type { ForecastView, TickerForecast } from "../../contract/api/forecast-view.ts";
+import type { JobPreview } from "../../contract/api/job-preview.ts";
 import type { OperationPage, OperationView, VerdictView } from "../../contract/api/operation-view.ts";
 import { show } from "../../contract/errors/faults.ts";
 import { counted, printable } from "../../contract/errors/wording.ts";
@@ -7,10 +8,10 @@ import { shortText } from "../../contract/json/bounded-json.ts";
 import { closeName, summaryIc } from "../../contract/output/later-close.ts";
 import { type CodeCounts, countCodes, SIZES } from "../../contract/schema/answer-limits.ts";
 import { verdictOperation } from "../forecast/forecasts.ts";
-import { problemAnswer } from "../http/problem-answer.ts";
+import { problemAnswer } from "../http/http-app.ts";
 import type { ToolAnswer } from "./tools.ts";
 
-/** The answer of a tool: the operation, page, forecast or verdict itself, and a text with the next step. */
+/** The answer of a tool: the operation, page, forecast, verdict or preview itself, and a text with the next step. */
 export function toolResult(answer: ToolAnswer): CallToolResult {
   const text = shortText(describe(answer), SIZES.toolText);
   return { content: [{ type: "text", text }], structuredContent: { ...answer } };
@@ -19,13 +20,11 @@ export function toolResult(answer: ToolAnswer): CallToolResult {
 function describe(answer: ToolAnswer): string {
   if ("operations" in answer) return pageText(answer);
   if ("forecasts" in answer) return forecastText(answer);
+  if ("tickers" in answer) return previewText(answer);
   return "status" in answer ? operationText(answer) : verdictText(answer);
 }
 
-/**
- * The answer of a tool to an error: the problem, with which the agent can correct its call.
- * @param onDefect called for a defect, with the id in its problem.
- */
+/** The problem, with which the agent can correct its call. @param onDefect called for a defect, with the id in its problem. */
 export function toolError(error: unknown, onDefect: (error: unknown, id: unknown) => void): CallToolResult {
   const { problem, isDefect } = problemAnswer(error);
   if (isDefect) onDefect(error, problem.id);
@@ -33,8 +32,6 @@ export function toolError(error: unknown, onDefect: (error: unknown, id: unknown
   // Not as structuredContent: some clients validate that against the output schema even for an error.
   return { isError: true, content: [{ type: "text", text: lines.join("\n") }] };
 }
-
-const ASK_AGAIN = "Ask get_operation for this id again in a few seconds.";
 
 function operationText(operation: OperationView): string {
   const { id, status, progress, warnings, failures = [], result, error } = operation;
@@ -44,7 +41,7 @@ function operationText(operation: OperationView): string {
     const left = progress?.seconds_left === undefined ? "" : `, about ${progress.seconds_left} s left`;
     if (progress !== null && status !== "NotStarted")
       sentences.push(`${progress.stage}: ${progress.done} of ${progress.total ?? "?"}${left}.`);
-    return [...sentences, ASK_AGAIN].join(" ");
+    return [...sentences, "Ask get_operation for this id again in a few seconds."].join(" ");
   }
   if (result !== null) {
     const isForecast = verdictOperation(operation) === undefined;
@@ -62,7 +59,6 @@ function operationText(operation: OperationView): string {
   return sentences.join(" ");
 }
 
-/** What the forecasts of a job are worth. */
 function worthText({ summary }: OperationView): string[] {
   if (summary === undefined) return [];
   const { model, tickers, verdict } = summary;
@@ -78,10 +74,23 @@ function worthText({ summary }: OperationView): string[] {
   return [...texts, `Traded ${closeName(later.delay)}: IC ${round(later.ic)}${net}${costs}.`];
 }
 
-/** Each code once, with its count. */
 function codesText(what: string, counts: CodeCounts): string[] {
   const codes = Object.entries(counts).map(([code, count]) => (count === 1 ? code : `${code} (${count})`));
   return codes.length === 0 ? [] : [`${what}: ${codes.join(", ")}.`];
+}
+
+function previewText(preview: JobPreview): string {
+  const { model, window, tickers, ticker_count = tickers.length, estimate } = preview;
+  const { warning_counts = {}, failure_counts = {} } = preview;
+  const trained = `${printable(model.name)} on ${counted(ticker_count, "ticker")}`;
+  const shown = ticker_count > tickers.length ? ` The first ${tickers.length} tickers are listed.` : "";
+  return [
+    estimate === undefined
+      ? "The job would train nothing: its config is switched off."
+      : `The job would train ${trained}, as of ${window.as_of}, in about ${estimate.seconds} s of processor time.${shown}`,
+    ...codesText("Warnings", warning_counts),
+    ...codesText("Tickers that would fail", failure_counts),
+  ].join(" ");
 }
 
 function pageText({ operations, next_cursor }: OperationPage): string {
@@ -95,7 +104,7 @@ function pageText({ operations, next_cursor }: OperationPage): string {
   return lines.join("\n");
 }
 
-/** Maximum number of findings in the text of a verdict; the structured content has all. */
+/** In the text of a verdict; the structured content has all. */
 const FINDINGS_SHOWN = 10;
 
 function verdictText({ id, operation, audit, replay }: VerdictView): string {
@@ -141,7 +150,6 @@ function forecastText(view: ForecastView): string {
   return lines.join("\n");
 }
 
-/** What choosing was worth, and a line per candidate. */
 function choiceLines(choice: NonNullable<ForecastView["choice"]>): string[] {
   const { candidates, count, honest, best, measure } = choice;
   const [key, name] = measure === "ic" ? (["ic", "mean IC"] as const) : (["r2", "R²"] as const);
@@ -162,14 +170,12 @@ function choiceLines(choice: NonNullable<ForecastView["choice"]>): string[] {
   ];
 }
 
-/** The share of a forecast that its past supports; empty if the output does not have it. */
 function shrinkageText(shrinkage: TickerForecast["shrinkage"], mark: string): string {
   if (shrinkage === undefined) return "";
   const { s, b, se } = shrinkage;
   return `${mark} shrinkage ${round(s)} (slope ${round(b)}${se === null ? "" : ` ± ${round(se)}`})`;
 }
 
-/** With its error and the share of up days, if the output has them. */
 function hitRate({ hit_rate, hit_rate_se, up_share }: ForecastView["metrics"]["score"]["pooled"]): string {
   if (hit_rate === null || hit_rate_se == null || up_share == null) return round(hit_rate);
   return `${round(hit_rate)} ± ${round(hit_rate_se)} (${round(up_share)} of the returns were up)`;

@@ -8,28 +8,25 @@ import {
   idempotencyKeySchema,
 } from "../../contract/api/operations.ts";
 import { EXAMPLE_CONFIGS } from "../../contract/config/example-configs.ts";
-import type { SubmittedOperation } from "../../contract/config/job-operations.ts";
+import type { PayloadUse } from "../../contract/config/payload-schemas.ts";
 import { faultsOf, invalidRequest } from "../../contract/errors/faults.ts";
 import { parseJson } from "../../contract/json/json-text.ts";
 import { addDefault } from "../../contract/schema/open-schema.ts";
-import type { Caller } from "../auth/caller.ts";
-import { requireScope } from "../http/http-app.ts";
+import { type Caller, requireScope } from "../auth/caller.ts";
 import type { Operations } from "../operations/operations.ts";
 
 type JsonObject = Readonly<Record<string, unknown>>;
 
-/**
- * An agent reads all of them at its start, at most 40 KB. So they have no output schemas, which would take four times as much; the text
- * of a result says what the structured content is.
- */
+/** An agent reads all of them at its start, at most 40 KB. So they have no output schemas, which would take four times as much. */
 export const TOOLS = Object.values(API_OPERATIONS).map((operation) => ({
   name: operation.name,
   ...makeTool(operation),
 }));
 
 function makeTool({ title, description, method, name, config, input }: ApiOperation) {
-  const isJob = config !== undefined;
-  const schema = completeSchema(isJob ? jobInput(name, input, config) : input);
+  const hasPayload = config !== undefined;
+  const isJob = hasPayload && name !== "validate_job";
+  const schema = completeSchema(hasPayload ? payloadInput(name, input, config) : input);
   const inputSchema: StandardSchemaWithJSON<Record<string, unknown>> = {
     "~standard": {
       version: 1,
@@ -41,29 +38,32 @@ function makeTool({ title, description, method, name, config, input }: ApiOperat
   };
   const annotations = {
     title,
-    readOnlyHint: method === "GET",
+    readOnlyHint: method === "GET" || name === "validate_job",
     destructiveHint: name === "cancel_operation",
     // A job is idempotent only with an idempotency_key.
     idempotentHint: !isJob,
-    // A job reads blobs from other hosts.
-    openWorldHint: isJob,
+    // Blobs may be on other hosts.
+    openWorldHint: hasPayload,
   };
   return { title, description, annotations, inputSchema };
 }
 
-function jobInput(name: string, input: z.ZodObject, config: z.ZodType): z.ZodObject {
+function payloadInput(name: string, input: z.ZodObject, config: z.ZodType): z.ZodObject {
   const text = z.string().describe("The same as JSON text, taken exactly as it is written.");
   const either = z.union([config, text]);
   const { config: described } = input.shape as { config: z.ZodType };
   const example = EXAMPLE_CONFIGS.find(({ operation }) => operation === name);
   const start = example && ` For a hundred tickers or more, start from ${JSON.stringify(example.config)}`;
-  return input.extend({
+  const payload = input.extend({
     // A replay usually takes the config that its output records.
     config: described.safeParse(undefined).success
       ? either.optional().describe(described.description!)
       : either.describe(
           `What to train. Leave out whatever should have its default; unknown keys are refused.${start ?? ""}`,
         ),
+  });
+  if (name === "validate_job") return payload;
+  return payload.extend({
     idempotency_key: idempotencyKeySchema
       .optional()
       .describe(
@@ -96,25 +96,25 @@ function inline(value: unknown, definitions: Record<string, JsonObject>): unknow
 }
 
 /** The operations behind the tools: those of this service, or of another one over HTTP. */
-export type ToolOperations = Pick<Operations, "get" | "list" | "cancel" | "forecast" | "verdict"> & {
+export type ToolOperations = Pick<
+  Operations,
+  "validate" | "get" | "list" | "cancel" | "forecast" | "verdict"
+> & {
   submit(...submitted: Parameters<Operations["submit"]>): Promise<{ operation: OperationView }>;
 };
 
-/** For whom a tool runs, and on what. */
 export interface ToolContext {
   readonly operations: ToolOperations;
   readonly caller: Caller;
-  /** Address of the service for its callers. */
+  /** Of the service, for its callers. */
   readonly address: string;
-  /** W3C trace context of the request. */
   readonly traceparent?: string | undefined;
 }
 
-/**
- * Runs a tool.
- * @param signal aborts when the caller cancels the call, or its connection closes.
- * @throws MucastError forbidden without the scope, invalid_request for faulty arguments, and the errors of Operations.
- */
+/** Tickers in the answer of validate_job: enough for an agent to see what they have in common. */
+const MAX_PREVIEWED = 50;
+
+/** @param signal aborts when the caller cancels the call, or its connection closes. */
 export async function callTool(
   { operations, caller, address, traceparent }: ToolContext,
   name: ApiOperationName,
@@ -129,6 +129,11 @@ export async function callTool(
     case "replay": {
       const submission = { ...makeSubmission(name, args), traceparent, origin: address };
       return (await operations.submit(caller, submission)).operation;
+    }
+    case "validate_job": {
+      const { payload } = makeSubmission(name, args);
+      const preview = await operations.validate(caller, { payload, origin: address }, signal);
+      return { ...preview, tickers: preview.tickers.slice(0, MAX_PREVIEWED) };
     }
     case "get_operation":
       return operations.get(caller, parseArguments(name, args).id);
@@ -152,11 +157,8 @@ function parseArguments<N extends ApiOperationName>(name: N, args: JsonObject) {
   throw invalidRequest(faultsOf(parsed.error, input, "arguments", args));
 }
 
-/**
- * The payload of a job, with the config as the caller's own text.
- * @throws MucastError invalid_request for a key or a text of a config that is faulty.
- */
-function makeSubmission(operation: SubmittedOperation, args: JsonObject) {
+/** The payload of a job, with the config as the caller's own text. */
+function makeSubmission<U extends PayloadUse>(operation: U, args: JsonObject) {
   const { idempotency_key: key, config, ...others } = args;
   const { data: idempotencyKey, error } = idempotencyKeySchema.optional().safeParse(key);
   if (error) throw invalidRequest([{ path: "idempotency_key", message: error.issues[0]!.message }]);

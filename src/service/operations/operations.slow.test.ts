@@ -26,7 +26,7 @@ import {
   recordProgress,
   releaseOperation,
 } from "../store/attempts.ts";
-import { appendEvents, readEvents } from "../store/events.ts";
+import { readEvents } from "../store/events.ts";
 import { viewOf } from "../store/operation-view.ts";
 import { noLog } from "../telemetry/no-telemetry.testing.ts";
 import { operationsOn, SteppedOperations } from "./operations.testing.ts";
@@ -105,7 +105,7 @@ onEachDatabase((tested) => {
     const spaced = { ...keyed, payload: JSON.stringify(JSON.parse(keyed.payload), null, 2) };
     await operations.start(id);
     const problem = problemOf(new Error("x"));
-    const ending = endOperation(parts, { id, attempt: 1 }, { status: "Failed", problem });
+    const ending = endOperation(parts, { ...newRow(id, ""), attempt: 1 }, { status: "Failed", problem });
     const [, during] = await Promise.all([ending, operations.submit(caller, spaced)]);
     const later = await operations.submit(caller, keyed);
     assert.deepEqual([during.operation.id, later.operation.id, later.created], [id, id, false]);
@@ -174,7 +174,7 @@ onEachDatabase((tested) => {
     const { id } = await submit();
     await operations.start(id);
     await recordProgress(parts, { id, attempt: 1 }, { failures, warnings });
-    await endOperation(parts, { id, attempt: 1 }, { status: "Failed", problem });
+    await endOperation(parts, { ...newRow(id, ""), attempt: 1 }, { status: "Failed", problem });
     const view = operationSchema.parse(await operations.get(caller, id));
     assert.ok(jsonBytes(view) <= SIZES.operation, `${jsonBytes(view)}`);
     assert.ok(view.warnings.length > 3 && view.failures!.length > 3);
@@ -214,18 +214,6 @@ onEachDatabase((tested) => {
   });
 
   const claim = (owner = "me") => claimOperation(tested.database(), owner);
-
-  test("a refusal that is stored twice changes no later attempt", async (t) => {
-    const { submit } = await open(t);
-    const { id } = await submit();
-    const database = tested.database();
-    const first = (await claim("first"))!;
-    assert.equal(await releaseOperation(database, first, "refused", 0), true);
-    assert.equal((await claim("second"))!.attempt, first.attempt + 1);
-    assert.equal(await releaseOperation(database, first, "refused", 0), false);
-    const { status, owner } = (await readOperation(database, id))!;
-    assert.deepEqual([status, owner], ["Running", "second"]);
-  });
 
   test("a newcomer waits for at most one job of each other caller, however long their queues are", async (t) => {
     const { parts } = await open(t);
@@ -347,23 +335,6 @@ onEachDatabase((tested) => {
     // An event that has yet to happen, as after a restore of the database.
     const beyond = await eventsOf(operations, caller, id, all.at(-1)!.seq + 1);
     assert.deepEqual(typesOf(beyond), ["snapshot", "succeeded"]);
-  });
-
-  test("a reader gets a snapshot if no later event is kept", async (t) => {
-    const { parts, operations, caller, id } = await running(t, 10);
-    const { database } = parts;
-    const warning = { type: "warning", data: { code: "long_gap", message: "A: a gap" } } as const;
-    const progress = { type: "progress", data: { stage: "fit", done: 1, total: null } } as const;
-    const events = [...Array(10).fill(warning), progress];
-    await database.write((db) => appendEvents(parts, db, id, events));
-    const last = 2 + events.length;
-    const reader = operations.follow(caller, id, last - 1, AbortSignal.timeout(600_000));
-    const { value } = await reader.next();
-    assert.deepEqual([value?.type, value?.seq], ["snapshot", last]);
-    const next = reader.next();
-    await operations.tell(id, warning);
-    assert.deepEqual([(await next).value?.type, (await next).value?.seq], ["warning", last + 1]);
-    await reader.return();
   });
 
   test("retention removes old operations with their status blobs, except those whose status blobs the storage refuses to remove", async (t) => {

@@ -30,10 +30,11 @@ export async function operationsOn(
     settings: { events_kept: 1_000, queued_per_caller: 1_000 },
     quota: { bytes: 2 ** 30, blobs: 10_000 },
     requireStorage,
-    read: async (_caller, { operation, payload }) => {
-      const parsed = parsePayload(operation, payload);
+    read: async (_caller, use, { payload }) => {
+      const parsed = parsePayload(use, payload);
       return { ...parsed, inputs: async () => ({ ...parsed, blobs: [] }) };
     },
+    preview: () => Promise.reject(new Error("no process is started here")),
     blobs,
     forecasts: new Forecasts(blobs),
     onQueued: () => undefined,
@@ -154,7 +155,14 @@ export class SteppedOperations extends Operations {
   /** Stores an event, as a worker does. */
   tell(id: string, event: NewEvent): Promise<void> {
     return this.#step(async ({ database }) => {
-      await database.write((db) => appendEvents(this.parts, db, id, [event]));
+      await database.write(async (db) => {
+        const counted = db.updateTable("operations").set(({ eb }) => ({ last_seq: eb("last_seq", "+", 1) }));
+        const row = await counted
+          .where("id", "=", id)
+          .returning(["id", "last_seq"])
+          .executeTakeFirstOrThrow();
+        await appendEvents(this.parts, db, row, [event]);
+      });
     });
   }
 

@@ -2,6 +2,7 @@ import { createHash, randomUUID } from "node:crypto";
 import { type Insertable, sql } from "kysely";
 import { withoutSignature } from "../../blob/policy.ts";
 import type { ForecastQuery, ForecastView } from "../../contract/api/forecast-view.ts";
+import type { JobPreview } from "../../contract/api/job-preview.ts";
 import {
   isEnded,
   type OperationPage,
@@ -14,7 +15,7 @@ import type { Snapshot, StoredEvent } from "../../contract/api/stored-event.ts";
 import { JOB_OPERATIONS, type SubmittedOperation } from "../../contract/config/job-operations.ts";
 import { ownSection, SECTION_KEYS } from "../../contract/config/parse-config.ts";
 import type { ParsedPayload } from "../../contract/config/payload.ts";
-import { URL_MEMBERS } from "../../contract/config/payload-schemas.ts";
+import { type PayloadUse, URL_MEMBERS } from "../../contract/config/payload-schemas.ts";
 import { MucastError } from "../../contract/errors/errors.ts";
 import { counted } from "../../contract/errors/wording.ts";
 import { jsonBytes } from "../../contract/json/bounded-json.ts";
@@ -24,29 +25,33 @@ import type { Caller } from "../auth/caller.ts";
 import type { Blobs } from "../blobs/blobs.ts";
 import type { StoredInputs } from "../blobs/input-urls.ts";
 import { spaceOf } from "../blobs/storage.ts";
-import type { Database } from "../database/database.ts";
+import { type Database, together } from "../database/database.ts";
 import type { OperationRow, Statements, Tables } from "../database/tables.ts";
 import type { Forecasts } from "../forecast/forecasts.ts";
 import { readVerdict } from "../forecast/forecasts.ts";
 import { canceledProblem } from "../queue/finish-attempt.ts";
 import type { ServiceSettings } from "../settings/load-settings.ts";
 import { endOperation, requestCancel } from "../store/attempts.ts";
-import { lockUsage, type Quota, quotaExceeded, type StorageKey, usageOf } from "../store/blobs.ts";
+import { lockUsage, type Quota, quotaExceeded, type StorageKey, type StoredJob } from "../store/blobs.ts";
 import { cursorAfter, parseCursor } from "../store/cursors.ts";
 import { appendEvents, type EventParts } from "../store/events.ts";
 import { followEvents, type OperationNotifications } from "../store/follow-events.ts";
 import { ACTIVE_STATUSES, listedViewOf, VIEWED, type ViewedRow, viewOf } from "../store/operation-view.ts";
 
-/** A job, an audit or a replay that a caller submits. */
-export interface Submission {
-  readonly operation: SubmittedOperation;
-  /** The payload's JSON text. The numbers of its config reach the engine as the caller wrote them. */
+/** A payload as it reaches the service. */
+export interface SentPayload {
+  /** Its JSON text. The numbers of its config reach the engine as the caller wrote them. */
   readonly payload: string;
+  /** The origin at which the request reached the service: URLs of the service's blobs may begin with it. */
+  readonly origin?: string | undefined;
+}
+
+/** A job, an audit or a replay that a caller submits. */
+export interface Submission extends SentPayload {
+  readonly operation: SubmittedOperation;
   readonly idempotencyKey?: string | undefined;
   /** W3C trace context of the request. */
   readonly traceparent?: string | undefined;
-  /** The origin at which the request reached the service: URLs of the service's blobs may begin with it. */
-  readonly origin?: string | undefined;
 }
 
 /** Which operations a page lists. */
@@ -67,9 +72,12 @@ export interface OperationsParts extends EventParts {
   /** Parses and checks a payload. @throws MucastError with every fault. */
   readonly read: (
     caller: Caller,
-    submission: Submission,
+    use: PayloadUse,
+    sent: SentPayload,
     // As the row stores them. @throws MucastError url_not_allowed for a blob that the caller may not read.
   ) => Promise<ParsedPayload & { inputs(): Promise<StoredInputs> }>;
+  /** Previews a job in a process. @returns JSON of JobPreview. @throws MucastError of the process. */
+  readonly preview: (job: StoredJob, signal: AbortSignal) => Promise<Buffer>;
   /** @throws MucastError unavailable while no job could write its output. */
   readonly requireStorage: () => void;
   /** Finds the blob of a verdict. */
@@ -107,7 +115,7 @@ export class Operations {
     if (this.draining) throw aboutToEnd();
     const { database, settings, quota } = this.#parts;
     const { operation, idempotencyKey, traceparent } = submission;
-    const payload = await this.#parts.read(caller, submission);
+    const payload = await this.#parts.read(caller, operation, submission);
     const { config, model } = payload;
     const request = {
       caller: caller.subject,
@@ -130,6 +138,19 @@ export class Operations {
     const inserted = await insertOperation(this.#parts, created, limits);
     if (inserted.created) this.#parts.onQueued(inserted.row);
     return { operation: viewOf(inserted.row), created: inserted.created };
+  }
+
+  /**
+   * What a job would make of its payload. Stores nothing.
+   * @throws MucastError of `submit` about the payload, and of the job until it would train; too_large, timed_out, process_lost,
+   * unavailable (too many requests of this kind), canceled.
+   */
+  async validate(caller: Caller, sent: SentPayload, signal: AbortSignal): Promise<JobPreview> {
+    const payload = await this.#parts.read(caller, "validate_job", sent);
+    const { featureUrl, dataExtractorUrl, options } = await payload.inputs();
+    const urls = { feature_url: featureUrl, data_extractor_url: dataExtractorUrl };
+    const job = { ...urls, options, config: payload.config, space: spaceOf(caller.subject) };
+    return JSON.parse((await this.#parts.preview(job, signal)).toString("utf8"));
   }
 
   async get(caller: Caller, id: string): Promise<OperationView> {
@@ -270,48 +291,68 @@ export function insertOperation(
   limits: { readonly blobs: readonly StorageKey[]; readonly queued: number; readonly quota: Quota },
 ): Promise<{ readonly row: OperationRow; readonly created: boolean }> {
   const { database } = parts;
-  const { id, caller } = operation;
+  const { caller } = operation;
   const { blobs, queued, quota } = limits;
   return database.write(async (db) => {
     // No other submission of the caller is open from here on.
-    await lockUsage(db, caller);
-    const used = await usageOf(db, caller);
-    const before = await findSameKey(db, operation);
-    if (before) return { row: before, created: false };
-    if (used.bytes >= quota.bytes || used.blobs >= quota.blobs) throw quotaExceeded(used, quota);
-    for (const blob of blobs) await lockInput(database, db, caller, blob);
-    const { waiting } = await db
+    const counts = db
       .selectFrom("operations")
-      .select(({ fn }) => fn.countAll<number>().as("waiting"))
-      .where(({ and }) => and({ caller, status: "NotStarted" }))
-      .executeTakeFirstOrThrow();
+      .select(({ fn, eb }) => [
+        fn.countAll<number>().as("active"),
+        fn.count<number>(eb.case().when("status", "=", "NotStarted").then(1).end()).as("waiting"),
+      ])
+      .where("caller", "=", caller)
+      .where("status", "in", ACTIVE_STATUSES);
+    const [stored, before, { active, waiting }] = await together(
+      lockUsage(db, caller),
+      findSameKey(db, operation),
+      counts.executeTakeFirstOrThrow(),
+    );
+    if (before) return { row: before, created: false };
+    const used = { bytes: stored.bytes, blobs: stored.blobs + active };
+    if (used.bytes >= quota.bytes || used.blobs >= quota.blobs) throw quotaExceeded(used, quota);
+    await lockInputs(database, db, caller, blobs);
     if (waiting >= queued) {
       const message = `${counted(queued, "operation")} of this caller ${queued === 1 ? "waits" : "wait"} to start already`;
       throw new MucastError("rate_limited", message, { retryAfter: FULL_RETRY_SECONDS, limit: queued });
     }
-    const row = await db.insertInto("operations").values(operation).returningAll().executeTakeFirstOrThrow();
-    await appendEvents(parts, db, id, [{ type: "queued", data: { operation: row.operation } }]);
+    const row = await db
+      .insertInto("operations")
+      .values({ ...operation, last_seq: 1 })
+      .returningAll()
+      .executeTakeFirstOrThrow();
+    await appendEvents(parts, db, row, [{ type: "queued", data: { operation: row.operation } }]);
     return { row, created: true };
   });
 }
 
 /**
- * Locks the record of an input, so that no removal takes it before the transaction ends.
- * @throws MucastError url_not_allowed if it was removed after the payload was checked.
+ * Locks the records of inputs, so that no removal takes one before the transaction ends.
+ * @throws MucastError url_not_allowed if one was removed after the payload was checked.
  */
-async function lockInput(
+async function lockInputs(
   database: Database,
   db: Statements,
   caller: string,
-  { name, space }: StorageKey,
+  blobs: readonly StorageKey[],
 ): Promise<void> {
+  if (blobs.length === 0) return;
   const found = await db
     .selectFrom("blobs")
-    .select("name")
-    .where(({ and }) => and({ caller, name, space, state: "stored" }))
+    .select(["name", "space"])
+    .where(({ and }) => and({ caller, state: "stored" }))
+    .where(
+      "name",
+      "in",
+      blobs.map(({ name }) => name),
+    )
     .modifyEnd(database.lock("blobs", "wait"))
-    .executeTakeFirst();
-  if (found) return;
+    .execute();
+  const missing = blobs.find(
+    (blob) => !found.some(({ name, space }) => name === blob.name && space === blob.space),
+  );
+  if (missing === undefined) return;
+  const { name } = missing;
   throw new MucastError("url_not_allowed", `${name} has just been removed`, { value: name });
 }
 

@@ -2,9 +2,8 @@ import assert from "node:assert/strict";
 import { beforeEach, type TestContext, test } from "node:test";
 import { setImmediate } from "node:timers/promises";
 import { MucastError } from "../../contract/errors/errors.ts";
-import type { Database } from "../database/database.ts";
-import { onEachDatabase, removeOperations, withMembers } from "../database/databases.testing.ts";
-import { CONFIG, failedWith, LOST, newCaller, recordOf, startQueue, TestedQueue } from "./queue.testing.ts";
+import { onEachDatabase, removeOperations } from "../database/databases.testing.ts";
+import { CONFIG, failedWith, LOST, newCaller, recordOf, startQueue } from "./queue.testing.ts";
 
 onEachDatabase((tested) => {
   beforeEach(() => removeOperations(tested.database()));
@@ -33,34 +32,6 @@ onEachDatabase((tested) => {
     return { tried, caller, id };
   }
   const notNow = new MucastError("unavailable", "not now", { retryAfter: 0 });
-
-  test("reports of a job whose start is not stored yet come after the event started", async (t) => {
-    const [held, released] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
-    let writes = Number.NEGATIVE_INFINITY;
-    const write: Database["write"] = async (work) => {
-      // The first write is the claim, the second one the start.
-      if (++writes === 2) {
-        held.resolve();
-        await released.promise;
-      }
-      return tested.database().write(work);
-    };
-    const queue = new TestedQueue(withMembers(tested.database(), { write }));
-    const tried = await queue.start({ dispatch: false });
-    t.after(() => tried.close());
-    const caller = newCaller();
-    const { id } = await tried.submit(caller);
-    writes = 0;
-    tried.dispatcher.start(tried.notifications);
-    const execution = await tried.executor.next();
-    await held.promise;
-    execution.listener.onEvents({ progress: { stage: "fit", done: 3, total: 7 } });
-    released.resolve();
-    await tried.stored(caller, id, "started");
-    execution.end({ kind: "succeeded", record: recordOf(id) });
-    const types = (await tried.events(caller, id)).map(({ type }) => type);
-    assert.deepEqual(types, ["queued", "started", "progress", "succeeded"]);
-  });
 
   test("a job has all cores until another one starts, and again once the other has ended", {
     timeout: 60_000,

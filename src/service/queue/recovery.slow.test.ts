@@ -221,21 +221,4 @@ onEachDatabase((tested) => {
     const causes = [1, 2, 3, 4, 5, 6].map((attempt) => `attempt ${attempt}: ${cause}`).join("; ");
     assert.equal(error!.detail, `the job was lost 6 times (${causes})`);
   });
-
-  test("losses of a service and of a process are counted separately", async (t) => {
-    const caller = newCaller();
-    const first = await startQueue(tested, t);
-    const { id } = await first.submit(caller);
-    await first.executor.next();
-    await first.die();
-    const second = await startQueue(tested, t);
-    (await second.executor.next()).end({ kind: "lost", reason: "one" });
-    (await second.executor.next()).end({ kind: "lost", reason: "two" });
-    const { error } = await second.ended(caller, id);
-    assert.match(
-      error!.detail,
-      /^the job was lost 3 times \(attempt 1: the service .*; attempt 2: one; attempt 3: two\)$/,
-    );
-    for (const execution of first.executor.executions) execution.end(LOST);
-  });
 });

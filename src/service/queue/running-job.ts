@@ -1,5 +1,4 @@
 import { setTimeout as pause } from "node:timers/promises";
-import { OPTION_URL_MEMBERS } from "../../contract/config/payload-schemas.ts";
 import { MucastError } from "../../contract/errors/errors.ts";
 import type { EventBatch, Timing } from "../../contract/output/job-events.ts";
 import type { Problem } from "../../contract/problems/problem.ts";
@@ -15,6 +14,7 @@ import type {
 import { readStatus } from "../../executors/status-blobs.ts";
 import type { OperationRow } from "../database/tables.ts";
 import { type RunningRow, recordProgress, recordStart, releaseOperation } from "../store/attempts.ts";
+import { jobInputs } from "../store/blobs.ts";
 import { canceledProblem, finishAttempt, type QueueParts } from "./finish-attempt.ts";
 
 const PAUSE_MILLISECONDS = { first: 500, longest: 10_000 };
@@ -177,24 +177,8 @@ export class RunningJob {
 
 /** The order of an attempt, from its row. @param workers cores that the job may use. */
 function orderOf(row: OperationRow, workers: number, urlOf: QueueParts["urlOf"]): JobOrder {
-  const urls = OPTION_URL_MEMBERS.flatMap((name) => {
-    const stored = row.options[name];
-    return typeof stored === "string" ? [[name, stored] as const] : [];
-  });
-  const inputs = [row.feature_url, row.data_extractor_url, ...urls.map(([, stored]) => stored)];
-  return {
-    id: row.id,
-    attempt: row.attempt,
-    operation: row.operation,
-    featureUrl: urlOf(row.feature_url),
-    dataExtractorUrl: urlOf(row.data_extractor_url),
-    config: row.config,
-    options: { ...row.options, ...Object.fromEntries(urls.map(([name, stored]) => [name, urlOf(stored)])) },
-    space: row.space,
-    shared: inputs.filter((stored) => row.space !== "" && stored.startsWith("/data/")).map(urlOf),
-    workers,
-    traceparent: row.traceparent ?? undefined,
-  };
+  const { id, attempt, operation, traceparent } = row;
+  return { id, attempt, operation, workers, traceparent: traceparent ?? undefined, ...jobInputs(row, urlOf) };
 }
 
 const IGNORED: ExecutionListener = { onEvents: () => undefined, onTimings: () => undefined };

@@ -2,22 +2,23 @@ import { createHash, randomBytes } from "node:crypto";
 import type { OperationView } from "../../contract/api/operation-view.ts";
 import { MucastError } from "../../contract/errors/errors.ts";
 import { MUCAST_BUILD } from "../../contract/version.ts";
-import { abortError } from "../abort-error.ts";
 import type { Caller } from "../auth/caller.ts";
 import { type KeyStore, secretHash } from "../auth/key-store.ts";
 import type { Blobs } from "../blobs/blobs.ts";
 import type { Database } from "../database/database.ts";
 import { findOutput, outputGone } from "../forecast/forecasts.ts";
 
-interface ReportedOutputs {
-  readonly outputs: readonly { readonly space: string; readonly name: string; readonly etag: string }[];
-  /** ETag of the page: the same outputs and the same build of mucast give the same bytes. */
+type ReportedOutputs = Awaited<ReturnType<Reports["find"]>>;
+
+export type DrawPage = (outputs: readonly StoredOutput[], signal: AbortSignal) => Promise<Buffer>;
+
+interface StoredOutput {
+  readonly space: string;
+  readonly name: string;
   readonly etag: string;
 }
 
-export type DrawPage = (outputs: ReportedOutputs["outputs"], signal: AbortSignal) => Promise<Buffer>;
-
-export interface ReportsParts {
+interface ReportsParts {
   readonly blobs: Pick<Blobs, "find">;
   readonly draw: DrawPage;
   readonly cacheBytes: number;
@@ -28,70 +29,37 @@ export class Reports {
   /** The most recently requested pages by ETag, the least recent first. */
   readonly #pages = new Map<string, Buffer>();
   #pageBytes = 0;
-  readonly #drawings = new Map<string, { page: Promise<Buffer>; stop: AbortController; waiting: number }>();
 
   constructor(parts: ReportsParts) {
     this.#parts = parts;
   }
 
-  /** @param operations of the caller, at least one. @throws MucastError of `findOutput`. */
-  async find(caller: Caller, operations: readonly OperationView[]): Promise<ReportedOutputs> {
-    const outputs: ReportedOutputs["outputs"][number][] = [];
+  /**
+   * @param operations of the caller, at least one.
+   * @returns their outputs, and the ETag of the page: the same outputs and the same build of mucast give the same bytes.
+   * @throws MucastError of `findOutput`.
+   */
+  async find(caller: Caller, operations: readonly OperationView[]) {
+    const outputs: StoredOutput[] = [];
     for (const operation of operations) {
       const { space, name, etag } = await findOutput(this.#parts.blobs, caller, operation, "report");
       outputs.push({ space, name, etag });
     }
     const places = outputs.flatMap(({ space, name, etag }) => [space, name, etag]);
-    const digest = createHash("sha256")
-      .update(JSON.stringify([MUCAST_BUILD, ...places]))
-      .digest("base64url");
-    return { outputs, etag: `"${digest}"` };
+    const digest = createHash("sha256").update(JSON.stringify([MUCAST_BUILD, ...places]));
+    return { outputs, etag: `"${digest.digest("base64url")}"` };
   }
 
-  /**
-   * Concurrent requests for one page draw it once. When no request waits for it any more, its drawing ends.
-   * @throws MucastError what drawing throws; not_found if the output is gone; canceled.
-   */
+  /** @throws MucastError what drawing throws; not_found if the output is gone. */
   async page({ outputs, etag }: ReportedOutputs, signal: AbortSignal): Promise<Buffer> {
+    const { draw, cacheBytes } = this.#parts;
     const known = this.#pages.get(etag);
-    if (known !== undefined) return this.#keep(etag, known);
-    const drawing = this.#drawings.get(etag) ?? this.#begin(outputs, etag);
-    drawing.waiting += 1;
-    const left = Promise.withResolvers<never>();
-    const leave = () => left.reject(abortError(signal, "draw the report"));
-    signal.addEventListener("abort", leave);
-    if (signal.aborted) leave();
-    try {
-      return await Promise.race([drawing.page, left.promise]);
-    } finally {
-      signal.removeEventListener("abort", leave);
-      drawing.waiting -= 1;
-      if (drawing.waiting === 0) {
-        // Ends it, unless it is done; the next request starts another.
-        this.#drawings.delete(etag);
-        drawing.stop.abort();
-      }
-    }
-  }
-
-  #begin(outputs: ReportedOutputs["outputs"], etag: string) {
-    const stop = new AbortController();
-    const page = this.#parts.draw(outputs, stop.signal).then(
-      (drawn) => this.#keep(etag, drawn),
-      (error: unknown) => {
+    const page =
+      known ??
+      (await draw(outputs, signal).catch((error: unknown) => {
         const isGone = error instanceof MucastError && error.code === "blob_not_found";
         throw isGone ? outputGone(outputs.map(({ name }) => name)) : error;
-      },
-    );
-    // If all requests have left, nothing handles its error.
-    page.catch(() => undefined);
-    const drawing = { page, stop, waiting: 0 };
-    this.#drawings.set(etag, drawing);
-    return drawing;
-  }
-
-  #keep(etag: string, page: Buffer): Buffer {
-    const { cacheBytes } = this.#parts;
+      }));
     if (page.length > cacheBytes) return page;
     if (!this.#pages.delete(etag)) this.#pageBytes += page.length;
     this.#pages.set(etag, page);
@@ -102,12 +70,6 @@ export class Reports {
     }
     return page;
   }
-}
-
-/** What a link opens: the operations whose outputs its report compares, or one, for their caller, who may read. */
-interface OpenedLink {
-  readonly caller: Caller;
-  readonly operationIds: readonly string[];
 }
 
 const LINK_SECONDS = 60;
@@ -152,15 +114,18 @@ export class ReportLinks {
     return { token, expiresAt };
   }
 
-  /** @throws MucastError not_found for a link that was used, has expired or never existed, or whose key was revoked. */
-  async find(token: string): Promise<OpenedLink> {
+  /**
+   * @returns the operations whose outputs the report compares, or one, and their caller, who may read.
+   * @throws MucastError not_found for a link that was used, has expired or never existed, or whose key was revoked.
+   */
+  async find(token: string) {
     const links = this.#database.db.selectFrom("report_links").selectAll();
     const open = links.where("hash", "=", secretHash(token)).where("expires_at", ">", this.#database.time());
     const { caller, operation_id, further_ids } = (await open.executeTakeFirst()) ?? throwNoLink();
     const keyId = KEY_SUBJECT.exec(caller)?.[1];
     if (keyId !== undefined && (await this.#keys.find(keyId)) === undefined) throwNoLink();
-    const operationIds = [operation_id, ...further_ids];
-    return { caller: { subject: caller, scopes: new Set(["read"]) }, operationIds };
+    const reader: Caller = { subject: caller, scopes: new Set(["read"]) };
+    return { caller: reader, operationIds: [operation_id, ...further_ids] };
   }
 
   /** Uses a link, once its report is drawn. Of several requests, even to several services, one succeeds; others get not_found. */

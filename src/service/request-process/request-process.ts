@@ -24,6 +24,10 @@ async function answerTo(order: RequestOrder): Promise<string> {
     const { prepareRequest } = await import("./prepare-request.ts");
     return JSON.stringify(await prepareRequest(order));
   }
+  if (order.kind === "validate") {
+    const { validateRequest } = await import("./validate-request.ts");
+    return JSON.stringify(await validateRequest(order));
+  }
   const { blobUrl, policy } = order.storage;
   const store = await openStore(blobUrl, { policy });
   if (order.kind === "report") {

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { once } from "node:events";
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
@@ -10,7 +10,7 @@ import { treeOf } from "../../../test/service/processes.testing.ts";
 import { openStore } from "../../blob/open-store.ts";
 import { MucastError } from "../../contract/errors/errors.ts";
 import { mlText } from "../../outputs/outputs.testing.ts";
-import { childEnvironment } from "../../processes/child-environment.ts";
+import { childEnvironment } from "../../processes/child.ts";
 import { drawReport } from "../../report/write-report.ts";
 import { noLog } from "../telemetry/no-telemetry.testing.ts";
 import { type ProcessLimits, type ReportOrder, RequestProcesses, runProcess } from "./request-processes.ts";
@@ -21,7 +21,6 @@ const LIMITS: ProcessLimits = {
   env: childEnvironment(process.env, {}),
   memoryBytes: 2 ** 30,
   seconds: 300,
-  answerBytes: 2 ** 26,
 };
 
 describe("the process of a request", { timeout: 600_000 }, () => {
@@ -126,6 +125,30 @@ describe("the process of a request", { timeout: 600_000 }, () => {
     await assert.rejects(runProcess(await orderFor("x.json", "{}"), LIMITS, AbortSignal.abort()), {
       code: "canceled",
     });
+  });
+
+  test("leaves no work folder when it is killed", async () => {
+    const temporary = mkdtempSync(join(folder, "temporary-"));
+    const { policy } = heldOrder().storage;
+    const storage = {
+      blobUrl: "",
+      policy: { ...policy, allowed: [policy.container!], container: undefined },
+    };
+    const url = (kind: string) => `${policy.container}/data/${kind}_1.json`;
+    const urls = { featureUrl: url("feature_engine"), dataExtractorUrl: url("data_extractor") };
+    const inputs = { ...urls, config: '{"ML params": {"model": "ridge"}}', options: {} };
+    const limits = { ...LIMITS, env: { ...LIMITS.env, TMPDIR: temporary } };
+    const asked = once(silent, "request");
+    const leaving = new AbortController();
+    const running = runProcess({ kind: "validate", storage, inputs }, limits, leaving.signal);
+    await Promise.race([asked, running]);
+    assert.equal(readdirSync(temporary).length, 1);
+    leaving.abort();
+    await assert.rejects(running, {
+      code: "canceled",
+      message: "the request to preview the job was aborted",
+    });
+    assert.deepEqual(readdirSync(temporary), []);
   });
 
   test("is killed over its memory limit, and if its page is too large", async () => {

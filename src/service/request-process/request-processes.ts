@@ -5,23 +5,23 @@ import type { ErrorCode } from "../../contract/errors/error-codes.ts";
 import { type ErrorData, MucastError } from "../../contract/errors/errors.ts";
 import type { Settings } from "../../contract/settings.ts";
 import { mib } from "../../engine/process-memory.ts";
+import type { JobInputs } from "../../executors/executor.ts";
+import { sweepWorkFolders } from "../../jobs/shared/work-folder.ts";
 import type { PrepareOptions } from "../../prepare/prepare-prices.ts";
-import { Child } from "../../processes/child.ts";
-import { childEnvironment } from "../../processes/child-environment.ts";
+import { Child, childEnvironment, temporaryOf } from "../../processes/child.ts";
 import { UsageLimit } from "../../processes/usage-limit.ts";
 import { abortError, aboutToEnd } from "../abort-error.ts";
 import type { StorageAccess } from "../blobs/storage.ts";
 import type { Log } from "../telemetry/log.ts";
 import type { RequestKind, Telemetry } from "../telemetry/telemetry.ts";
 
-/** The only message to a process of a request. */
+/** The only message to a process of a request. A larger answer is not sent. */
 export interface ToRequest {
   readonly order: RequestOrder;
-  /** Maximum of its answer: a larger one is not sent. */
   readonly answerBytes: number;
 }
 
-export type RequestOrder = ReportOrder | PrepareOrder | TrackOrder;
+export type RequestOrder = ReportOrder | PrepareOrder | ValidateOrder | TrackOrder;
 
 export interface ReportOrder {
   readonly kind: "report";
@@ -42,6 +42,13 @@ export interface PrepareOrder {
   readonly blobBytes: number;
 }
 
+export interface ValidateOrder {
+  readonly kind: "validate";
+  readonly storage: StorageAccess;
+  /** Their `options` are those of a payload of validate_job. */
+  readonly inputs: JobInputs;
+}
+
 interface TrackOrder {
   readonly kind: "track";
   readonly storage: StorageAccess;
@@ -60,6 +67,7 @@ const WORK_WORDS = {
   prepare: "prepare the blobs",
   report: "draw the report",
   track: "record the run",
+  validate: "preview the job",
 } as const satisfies Record<RequestKind, string>;
 
 const MODULE = fileURLToPath(new URL(`./request-process${extname(import.meta.url)}`, import.meta.url));
@@ -73,7 +81,7 @@ export interface ProcessLimits {
   readonly env: Readonly<Record<string, string>>;
   readonly memoryBytes: number;
   readonly seconds: number;
-  readonly answerBytes: number;
+  readonly answerBytes?: number;
 }
 
 interface RequestProcessesParts {
@@ -102,19 +110,16 @@ export class RequestProcesses {
     const { settings, storage, telemetry, log } = this.#parts;
     const { kind } = order;
     if (this.#running.size >= settings.request_processes) {
-      const message = `${this.#running.size} other requests draw a report or prepare blobs; try again later`;
+      const message = `${this.#running.size} other requests draw a report, prepare blobs or preview a job; try again later`;
       throw new MucastError("unavailable", message, { retryAfter: RETRY_SECONDS });
     }
     const startedAt = performance.now();
     const env = childEnvironment(this.#parts.env, credentialsFor(storage.access.policy));
     const stop = AbortSignal.any([signal, this.#closing.signal]);
     const { request_memory_bytes: memoryBytes, request_seconds: seconds } = settings;
-    const working = runProcess(order, { env, memoryBytes, seconds, answerBytes: MAX_ANSWER }, stop);
+    const working = runProcess(order, { env, memoryBytes, seconds }, stop);
     this.#running.add(working);
-    const outcome = await working.then(
-      () => "done" as const,
-      (error: unknown) => (error instanceof MucastError ? error.code : "internal"),
-    );
+    const outcome = await outcomeOf(working);
     this.#running.delete(working);
     telemetry.requestProcessEnded(kind, outcome);
     const ms = Math.round(performance.now() - startedAt);
@@ -128,6 +133,14 @@ export class RequestProcesses {
   }
 }
 
+/** For telemetry. */
+export function outcomeOf(working: Promise<unknown>): Promise<"done" | ErrorCode> {
+  return working.then(
+    () => "done",
+    (error: unknown) => (error instanceof MucastError ? error.code : "internal"),
+  );
+}
+
 /**
  * Runs an order in a separate process, and kills it if the signal aborts or it exceeds a limit.
  * @returns its answer, after all of it has ended.
@@ -136,7 +149,7 @@ export class RequestProcesses {
  */
 export async function runProcess(
   order: RequestOrder,
-  { env, memoryBytes, seconds, answerBytes }: ProcessLimits,
+  { env, memoryBytes, seconds, answerBytes = MAX_ANSWER }: ProcessLimits,
   signal: AbortSignal,
 ): Promise<Buffer> {
   const work = WORK_WORDS[order.kind];
@@ -148,7 +161,6 @@ export async function runProcess(
     module: MODULE,
     env,
     nodeArguments: [`--max-old-space-size=${Math.ceil(memoryBytes / 2 ** 20)}`],
-    runs: "request",
     onMessage: (message) => {
       answer = message;
     },
@@ -162,10 +174,10 @@ export async function runProcess(
     child.kill();
   };
   const late = `to ${work} took longer than ${seconds} s (request_seconds)`;
-  const onStop = () =>
-    kill(signal.aborted ? abortError(signal, work) : new MucastError("timed_out", late, { limit: seconds }));
-  const stop = AbortSignal.any([signal, AbortSignal.timeout(seconds * 1_000)]);
-  stop.addEventListener("abort", onStop);
+  const timeout = () => kill(new MucastError("timed_out", late, { limit: seconds }));
+  const timer = setTimeout(timeout, seconds * 1_000);
+  const abort = () => kill(abortError(signal, work));
+  signal.addEventListener("abort", abort);
   const large = `to ${work} takes more than ${mib(memoryBytes)} of memory (request_memory_bytes)`;
   const tooLarge = new MucastError("too_large", large, { limit: memoryBytes });
   const memory = new UsageLimit({
@@ -177,7 +189,9 @@ export async function runProcess(
   void memory.start();
   const { how, reason } = await child.ended;
   memory.stop();
-  stop.removeEventListener("abort", onStop);
+  clearTimeout(timer);
+  signal.removeEventListener("abort", abort);
+  if (how?.signal) await sweepWorkFolders(temporaryOf(env));
   if (killedFor !== undefined) throw killedFor;
   const output = () => ({ cause: new Error(withoutSignature(printed || "it printed nothing")) });
   if (answer?.event === "answer") return Buffer.from(answer.bytes);

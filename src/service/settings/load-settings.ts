@@ -8,14 +8,10 @@ import { parseJson } from "../../contract/json/json-text.ts";
 import { userFolder } from "../../contract/machine/folders.ts";
 import { type Settings, settingNames, settingsSchema } from "../../contract/settings.ts";
 
-/** The settings of a service, with its folders. */
 export type ServiceSettings = Settings & { readonly data_dir: string; readonly blob_url: string };
 
-/** Values of flags, by the key of their setting. */
+/** By the key of their setting. */
 export type SettingFlags = Readonly<Record<string, string | undefined>>;
-
-/** The flag and the variable that name the optional settings file. */
-export const SETTINGS_FILE = { flag: "--settings", env: "MUCAST_SETTINGS" } as const;
 
 /**
  * Reads each setting from its flag, else its environment variable, else the settings file (JSON, named by `--settings` or
@@ -23,38 +19,33 @@ export const SETTINGS_FILE = { flag: "--settings", env: "MUCAST_SETTINGS" } as c
  * @throws MucastError invalid_request with all faults, without the values of secrets.
  */
 export function loadSettings(flags: SettingFlags, env: NodeJS.ProcessEnv): ServiceSettings {
-  if (flags.settings !== undefined) refuseBlank(flags.settings, SETTINGS_FILE.flag);
-  const path = flags.settings ?? env[SETTINGS_FILE.env];
+  for (const [key, flag] of Object.entries(flags)) {
+    if (flag?.trim() !== "") continue;
+    // A mistake of a script, which would count as 0 for a number.
+    const message = "is empty; leave it out, or give a value";
+    throw invalidRequest([{ path: `--${key.replaceAll("_", "-")}`, message }]);
+  }
+  const path = flags.settings ?? env.MUCAST_SETTINGS;
   const values: Record<string, unknown> = path ? readSettingsFile(path) : {};
   const sources = new Map(Object.keys(values).map((key) => [key, `${path}: ${key}`]));
-  for (const [key, field] of Object.entries(settingsSchema.shape)) {
-    const names = settingNames.get(field) ?? {};
+  const set = (key: string, value: string, source: string) => {
+    values[key] = value;
+    sources.set(key, source);
+  };
+  for (const key of Object.keys(settingsSchema.shape)) {
+    const names = namesOf(key);
     const variable = names.env === undefined ? "" : (env[names.env] ?? "");
     if (variable.trim() !== "") set(key, variable, names.env!);
     const flag = flags[key];
-    if (flag === undefined || names.flag === undefined) continue;
-    refuseBlank(flag, names.flag);
-    set(key, flag, names.flag);
+    if (flag !== undefined && names.flag !== undefined) set(key, flag, names.flag);
   }
   const parsed = settingsSchema.safeParse(values);
   if (!parsed.success) {
-    throw invalidRequest(
-      faultsOf(parsed.error, settingsSchema, "", values).map((fault) => withSource(fault, sources, values)),
-    );
+    const faults = faultsOf(parsed.error, settingsSchema, "", values);
+    throw invalidRequest(faults.map((fault) => withSource(fault, sources, values)));
   }
   const dataDir = resolve(parsed.data.data_dir ?? join(userFolder("XDG_DATA_HOME", env), "mucast"));
   return { ...parsed.data, data_dir: dataDir, blob_url: parsed.data.blob_url ?? join(dataDir, "blobs") };
-
-  function set(key: string, value: string, source: string): void {
-    values[key] = value;
-    sources.set(key, source);
-  }
-}
-
-/** A blank flag is a mistake of a script, and would count as 0 for a number. */
-function refuseBlank(value: string, flag: string): void {
-  if (value.trim() !== "") return;
-  throw invalidRequest([{ path: flag, message: "is empty; leave it out, or give a value" }]);
 }
 
 function readSettingsFile(path: string): Record<string, unknown> {
@@ -71,11 +62,7 @@ function readSettingsFile(path: string): Record<string, unknown> {
 }
 
 /** A fault with the flag, variable or file that its value came from, and without the value of a secret. */
-function withSource(
-  fault: Fault,
-  sources: ReadonlyMap<string, string>,
-  values: Readonly<Record<string, unknown>>,
-): Fault {
+function withSource(fault: Fault, sources: ReadonlyMap<string, string>, values: Record<string, unknown>) {
   const key = /^\w+/.exec(fault.path.replace(/^\./, ""))?.[0] ?? "";
   const names = namesOf(key);
   const value = values[key];
@@ -86,8 +73,8 @@ function withSource(
 }
 
 function namesOf(key: string) {
-  const fields: Readonly<Record<string, z.ZodType>> = settingsSchema.shape;
-  return (Object.hasOwn(fields, key) && settingNames.get(fields[key]!)) || {};
+  const field = (settingsSchema.shape as Readonly<Record<string, z.ZodType | undefined>>)[key];
+  return (field && settingNames.get(field)) ?? {};
 }
 
 const SECRET_VARIABLES = [

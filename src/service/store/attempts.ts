@@ -4,7 +4,7 @@ import type { ResultRecord } from "../../contract/output/result-record.ts";
 import type { Failure, Problem } from "../../contract/problems/problem.ts";
 import type { Warning } from "../../contract/problems/warnings.ts";
 import { CappedList } from "../../contract/schema/answer-limits.ts";
-import type { Database } from "../database/database.ts";
+import { type Database, together } from "../database/database.ts";
 import type { Loss, OperationRow } from "../database/tables.ts";
 import { recordBlob } from "./blobs.ts";
 import { appendEvents, type EventParts, type NewEvent } from "./events.ts";
@@ -38,8 +38,9 @@ export function requestCancel(parts: EventParts, id: string): Promise<OperationR
       .executeTakeFirst();
     if (before === undefined || before.cancel_requested_at !== null) return before;
     const cancel_requested_at = database.time();
-    await db.updateTable("operations").set({ cancel_requested_at }).where("id", "=", id).execute();
-    await appendEvents(parts, db, id, [{ type: "cancel_requested", data: {} }]);
+    const last_seq = before.last_seq + 1;
+    await db.updateTable("operations").set({ cancel_requested_at, last_seq }).where("id", "=", id).execute();
+    await appendEvents(parts, db, { id, last_seq }, [{ type: "cancel_requested", data: {} }]);
     return before;
   });
 }
@@ -96,12 +97,12 @@ export function recordStart(parts: EventParts, { id, attempt }: Attempt, handle:
   return parts.database.write(async (db) => {
     const row = await db
       .updateTable("operations")
-      .set({ handle })
+      .set(({ eb }) => ({ handle, last_seq: eb("last_seq", "+", 1) }))
       .where(({ and }) => and({ id, attempt, status: "Running" }))
       .where((eb) => eb.or([eb("handle", "is", null), eb("handle", "<>", handle)]))
-      .returning("id")
+      .returning(["id", "last_seq"])
       .executeTakeFirst();
-    if (row) await appendEvents(parts, db, id, [{ type: "started", data: { attempt } }]);
+    if (row) await appendEvents(parts, db, row, [{ type: "started", data: { attempt } }]);
     return row !== undefined;
   });
 }
@@ -120,16 +121,24 @@ export function recordProgress(
   return database.write(async (db) => {
     const known = await db
       .selectFrom("operations")
-      .select(["warnings", "failures"])
+      .select(["warnings", "failures", "last_seq"])
       .where(({ and }) => and({ id, attempt, status: "Running" }))
       .modifyEnd(database.lock("operations", "wait"))
       .executeTakeFirst();
     if (known === undefined) return;
     const warnings = addNew(known.warnings, batch.warnings);
     const failures = addNew(known.failures, batch.failures);
+    const events: NewEvent[] = [
+      ...warnings.fresh.map((data) => ({ type: "warning", data }) as const),
+      ...failures.fresh.map((data) => ({ type: "failure", data }) as const),
+      ...(epochs ? [{ type: "epochs", data: epochs } as const] : []),
+      ...(progress ? [{ type: "progress", data: progress } as const] : []),
+    ];
+    const last_seq = known.last_seq + events.length;
     await db
       .updateTable("operations")
       .set({
+        last_seq,
         warnings: JSON.stringify(warnings.all),
         failures: JSON.stringify(failures.all),
         ...(progress && { progress: JSON.stringify(progress) }),
@@ -141,13 +150,7 @@ export function recordProgress(
       })
       .where("id", "=", id)
       .execute();
-    const events: NewEvent[] = [
-      ...warnings.fresh.map((data) => ({ type: "warning", data }) as const),
-      ...failures.fresh.map((data) => ({ type: "failure", data }) as const),
-      ...(epochs ? [{ type: "epochs", data: epochs } as const] : []),
-      ...(progress ? [{ type: "progress", data: progress } as const] : []),
-    ];
-    if (events.length > 0) await appendEvents(parts, db, id, events);
+    if (events.length > 0) await appendEvents(parts, db, { id, last_seq }, events);
   });
 }
 
@@ -173,41 +176,36 @@ export type Ending =
  */
 export function endOperation(
   parts: EventParts,
-  { id, attempt }: Attempt,
+  { id, attempt, ...urls }: Attempt & Pick<OperationRow, "feature_url" | "data_extractor_url">,
   ending: Ending,
   isTracked = false,
 ): Promise<OperationRow | undefined> {
   const { database } = parts;
   return database.write(async (db) => {
-    const before = await db
-      .selectFrom("operations")
-      .select(["feature_url", "data_extractor_url"])
-      .where(({ and }) => and({ id, attempt }))
-      .where("status", "in", ACTIVE_STATUSES)
-      .modifyEnd(database.lock("operations", "wait"))
-      .executeTakeFirst();
-    if (before === undefined) return undefined;
     const row = await db
       .updateTable("operations")
-      .set({
+      .set(({ eb }) => ({
         ...{ status: ending.status, finished_at: database.time(), owner: null, handle: null },
-        ...{ config: "", options: "{}" },
-        feature_url: before.feature_url.split("?")[0]!,
-        data_extractor_url: before.data_extractor_url.split("?")[0]!,
+        ...{ config: "", options: "{}", last_seq: eb("last_seq", "+", 1) },
+        feature_url: urls.feature_url.split("?")[0]!,
+        data_extractor_url: urls.data_extractor_url.split("?")[0]!,
         ...(ending.status === "Succeeded"
           ? { result: JSON.stringify(ending.record) }
           : { error: JSON.stringify(ending.problem) }),
-      })
-      .where("id", "=", id)
+      }))
+      .where(({ and }) => and({ id, attempt }))
+      .where("status", "in", ACTIVE_STATUSES)
       .returningAll()
-      .executeTakeFirstOrThrow();
-    if (ending.status === "Succeeded") {
+      .executeTakeFirst();
+    if (row === undefined) return undefined;
+    const recordOutput = async () => {
+      if (ending.status !== "Succeeded") return;
       const { caller, space } = row;
       await recordBlob(database, db, { caller, space, name: ending.record.output_name, bytes: ending.bytes });
       if (isTracked) await db.insertInto("tracking").values({ id }).execute();
-    }
+    };
     const final = { type: ending.status.toLowerCase() as Lowercase<Ending["status"]>, data: viewOf(row) };
-    await appendEvents(parts, db, id, [final]);
+    await together(recordOutput(), appendEvents(parts, db, row, [final]));
     return row;
   });
 }

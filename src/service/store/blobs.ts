@@ -1,7 +1,9 @@
 import type { BlobContents } from "../../contract/api/prepared-blobs.ts";
+import { OPTION_URL_MEMBERS } from "../../contract/config/payload-schemas.ts";
 import { MucastError } from "../../contract/errors/errors.ts";
-import type { Database } from "../database/database.ts";
-import type { Statements } from "../database/tables.ts";
+import type { JobInputs } from "../../executors/executor.ts";
+import { type Database, together } from "../database/database.ts";
+import type { OperationRow, Statements } from "../database/tables.ts";
 import { ACTIVE_STATUSES } from "./operation-view.ts";
 
 /** The location of a blob in the storage: the key `[<space>/]data/<name>`. */
@@ -22,6 +24,32 @@ export function storageKeyOf(stored: string): StorageKey | undefined {
   return name === undefined ? undefined : { name, space };
 }
 
+/** The columns of an operation that say what its job reads. */
+export type StoredJob = Pick<
+  OperationRow,
+  "feature_url" | "data_extractor_url" | "config" | "options" | "space"
+>;
+
+/** The inputs of a stored operation as its job reads them. @param urlOf the URL with which a job reads a stored input. */
+export function jobInputs(
+  { feature_url, data_extractor_url, config, options, space }: StoredJob,
+  urlOf: (stored: string) => string,
+): JobInputs {
+  const urls = OPTION_URL_MEMBERS.flatMap((name) => {
+    const stored = options[name];
+    return typeof stored === "string" ? [[name, stored] as const] : [];
+  });
+  const inputs = [feature_url, data_extractor_url, ...urls.map(([, stored]) => stored)];
+  return {
+    featureUrl: urlOf(feature_url),
+    dataExtractorUrl: urlOf(data_extractor_url),
+    config,
+    options: { ...options, ...Object.fromEntries(urls.map(([name, stored]) => [name, urlOf(stored)])) },
+    space,
+    shared: inputs.filter((stored) => space !== "" && stored.startsWith("/data/")).map(urlOf),
+  };
+}
+
 interface BlobRecord extends StorageKey {
   readonly caller: string;
   /** Null if unknown: for outputs whose size the storage did not tell. */
@@ -39,21 +67,22 @@ export async function recordBlob(
   { caller, name, space, bytes, contents }: BlobRecord,
   state: "stored" | "reserved" = "stored",
 ): Promise<void> {
-  await lockUsage(db, caller);
   const blobs = db.selectFrom("blobs").select("bytes");
-  const before = await blobs.where(({ and }) => and({ caller, name })).executeTakeFirst();
+  const [, before] = await together(
+    lockUsage(db, caller),
+    blobs.where(({ and }) => and({ caller, name })).executeTakeFirst(),
+  );
   const row = {
     ...{ bytes, state, created_at: database.time() },
     contents: contents === undefined ? null : JSON.stringify(contents),
     removed_at: state === "reserved" ? database.time() : null,
   };
-  await db
+  const recorded = db
     .insertInto("blobs")
     .values({ caller, name, space, ...row })
-    .onConflict((conflict) => conflict.columns(["caller", "name"]).doUpdateSet(row))
-    .execute();
+    .onConflict((conflict) => conflict.columns(["caller", "name"]).doUpdateSet(row));
   const added = { bytes: (bytes ?? 0) - (before?.bytes ?? 0), blobs: before === undefined ? 1 : 0 };
-  await addUsage(db, caller, added);
+  await together(recorded.execute(), addUsage(db, caller, added));
 }
 
 export interface Usage {
@@ -63,13 +92,14 @@ export interface Usage {
 
 export type Quota = Usage;
 
-/** Locks a caller's usage: no other transaction changes it, or the caller's blobs, before this one ends. */
-export async function lockUsage(db: Statements, caller: string): Promise<void> {
-  await db
+/** Locks a caller's usage: no other transaction changes it, or the caller's blobs, before this one ends. @returns without active operations. */
+export function lockUsage(db: Statements, caller: string): Promise<Usage> {
+  return db
     .insertInto("blob_usage")
     .values({ caller })
     .onConflict((conflict) => conflict.column("caller").doUpdateSet({ caller }))
-    .execute();
+    .returning(["bytes", "blobs"])
+    .executeTakeFirstOrThrow();
 }
 
 export async function addUsage(db: Statements, caller: string, { bytes, blobs }: Usage): Promise<void> {

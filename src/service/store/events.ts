@@ -2,7 +2,7 @@ import { sql } from "kysely";
 import type { StoredEvent } from "../../contract/api/stored-event.ts";
 import type { WebhookTarget } from "../../contract/settings.ts";
 import type { Database } from "../database/database.ts";
-import type { Statements } from "../database/tables.ts";
+import type { OperationRow, Statements } from "../database/tables.ts";
 
 type Unnumbered<E> = E extends StoredEvent ? Pick<E, "type" | "data"> : never;
 export type NewEvent = Unnumbered<StoredEvent>;
@@ -14,36 +14,27 @@ export interface EventParts {
 }
 
 /**
- * Stores the next events of an operation, and a delivery for each webhook target that wants one. When the transaction commits, the database
- * notifies every service.
+ * Stores the newest events of an operation, and a delivery for each webhook target that wants one. When the transaction commits, the
+ * database notifies every service.
+ * @param operation its row as the transaction has changed it: `last_seq` counts these events already.
  */
 export async function appendEvents(
   { database, webhooks, settings }: EventParts,
   db: Statements,
-  operation_id: string,
+  { id: operation_id, last_seq }: Pick<OperationRow, "id" | "last_seq">,
   events: readonly NewEvent[],
 ): Promise<void> {
-  const { last_seq } = await db
-    .updateTable("operations")
-    .set(({ eb }) => ({ last_seq: eb("last_seq", "+", events.length) }))
-    .where("id", "=", operation_id)
-    .returning("last_seq")
-    .executeTakeFirstOrThrow();
   const numbered = events.map(({ type, data }, index) => {
     const seq = last_seq - events.length + index + 1;
     return { operation_id, seq, type, data: JSON.stringify(data) };
   });
-  await db.insertInto("events").values(numbered).execute();
+  await database.insertEvents(db, numbered);
   const deliveries = numbered.flatMap(({ seq, type }) =>
     webhooks
       .filter(({ types }) => types.includes(type))
       .map(({ name }) => ({ operation_id, seq, target: name })),
   );
   if (deliveries.length > 0) await db.insertInto("webhook_deliveries").values(deliveries).execute();
-  await database.notify(
-    db,
-    events.map(({ type }) => `${type}:${operation_id}`),
-  );
   await pruneEvents(database, db, operation_id, last_seq, settings.events_kept);
 }
 

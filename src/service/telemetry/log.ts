@@ -1,21 +1,16 @@
 import { constants, fstatSync, openSync } from "node:fs";
 import pino from "pino";
 import { MucastError } from "../../contract/errors/errors.ts";
-import { secretHider } from "./hide-secrets.ts";
 
-/**
- * The service's log. A line has fields in addition to its message, with an error as `err`. The log removes query strings of URLs and
- * hides secrets, but callers must not rely on that: log names and numbers, not requests.
- */
+/** An error is the field `err`. The log hides secrets, but callers must not rely on that: log names and numbers, not requests. */
 export type Log = Readonly<
   Record<"debug" | "info" | "warn" | "error", (fields: object, message: string) => void>
 >;
 
 interface LogOptions {
   readonly level: "trace" | "debug" | "info" | "warn" | "error";
-  /** Secrets of the settings and of the environment, which no line shows. */
+  /** Texts that no line shows. */
   readonly secrets?: readonly string[];
-  /** Takes lines, each with its line break. */
   readonly destination: { write(line: string): void };
 }
 
@@ -33,15 +28,11 @@ export function openLog({ level, secrets = [], destination }: LogOptions): Log {
   );
 }
 
-const MAX_CAUSES = 4;
-
-/**
- * An error without its other properties: a database's error contains rows, an HTTP client's error its request. An expected error of
- * mucast needs no stack.
- */
+/** An error without its other properties: a database's error contains rows, an HTTP client's error its request. */
 function describe(error: unknown, depth = 0): object {
   if (!(error instanceof Error)) return { type: typeof error, message: String(error) };
   const { name, message, stack, cause } = error;
+  // It needs no stack.
   const isExpected = error instanceof MucastError && error.code !== "internal";
   return {
     type: name,
@@ -49,7 +40,7 @@ function describe(error: unknown, depth = 0): object {
     code: "code" in error && error.code !== undefined ? String(error.code) : undefined,
     path: isExpected ? error.data.path : undefined,
     stack: isExpected ? undefined : stack,
-    cause: cause === undefined || depth === MAX_CAUSES ? undefined : describe(cause, depth + 1),
+    cause: cause === undefined || depth === 4 ? undefined : describe(cause, depth + 1),
   };
 }
 
@@ -59,7 +50,7 @@ const MAX_WAITING_BYTES = 2 ** 20;
 /**
  * Opens a descriptor for the log. A line is written at once, so that a crash loses no earlier line. If the descriptor refuses it (a
  * full disk, a pipe whose reader has stopped), it waits in memory, and the next line tries again; beyond the maximum, lines are
- * dropped. Once the reader of a pipe is gone, pino drops all lines.
+ * dropped.
  * @param onLost called with the number of dropped lines once the lines before them are written.
  */
 export function openLogDestination(descriptor: number, onLost: (lines: number) => void = () => undefined) {
@@ -92,9 +83,8 @@ export function openLogDestination(descriptor: number, onLost: (lines: number) =
 }
 
 /**
- * A descriptor whose writes never block. A write to a pipe blocks if the pipe's reader has stopped, so this reopens a pipe in
- * non-blocking mode: a write then fails with EAGAIN. The given descriptor stays unchanged, since other processes may share it.
- * Returns the given one if the pipe cannot be reopened (no Linux, another user's pipe).
+ * Reopens a pipe in non-blocking mode, so that a write fails with EAGAIN if the reader has stopped. The given descriptor stays unchanged,
+ * since other processes may share it. Returns the given one if the pipe cannot be reopened (no Linux, another user's pipe).
  */
 function openNonBlocking(descriptor: number): number {
   try {
@@ -102,5 +92,84 @@ function openNonBlocking(descriptor: number): number {
     return openSync(`/proc/self/fd/${descriptor}`, constants.O_WRONLY | constants.O_NONBLOCK);
   } catch {
     return descriptor;
+  }
+}
+
+const HIDDEN = "…";
+
+/** Shorter texts are not hidden: they are not secrets, and would be replaced in every line. */
+const MIN_SECRET_LENGTH = 8;
+
+/** A URL and all that follows it without a space or a quote. A pattern that requires a mark at its end would take quadratic time. */
+const URLS = /\b([a-z][a-z0-9+.-]{1,20}:\/\/)([^\s"\\<>]*)/gi;
+
+/** Hides user names, passwords and queries of URLs. */
+function hideInUrls(text: string): string {
+  return text.replace(URLS, (_url, scheme: string, rest: string) => {
+    const at = rest.lastIndexOf("@");
+    const shown = at < 0 ? rest : `${HIDDEN}${rest.slice(at)}`;
+    return `${scheme}${shown}`.replace(/\?[^']*/g, `?${HIDDEN}`);
+  });
+}
+
+// A value ends before the end of its JSON string, so that the line stays JSON. A backslash starts an escape.
+const FIELDS =
+  "(?:proxy-)?authorization|(?:set-)?cookie|x-api-key|webhook-signature|password|passwd|secret|client_secret|token" +
+  "|access_token|id_token|refresh_token|api_key|connection_?string|database_url|account_?key|sas";
+
+const RULES: readonly (readonly [pattern: RegExp, replacement: string])[] = [
+  // Fields by their names; then fields of JSON inside a string, whose quotes are escaped.
+  [new RegExp(`("(?:${FIELDS})"\\s*:\\s*)(?:"(?:[^"\\\\]|\\\\.)*"|\\[[^\\]]*\\])`, "gi"), `$1"${HIDDEN}"`],
+  // A value without an end, as in a cut line, is hidden to the end of the string; if it did not match, a line could take quadratic time.
+  [
+    new RegExp(
+      `(?<!\\\\)((\\\\+)"(?:${FIELDS})\\2"\\s*:\\s*)(?:\\2"(?:\\\\.|[^"\\\\])*?(?:(?<!\\\\)\\2"|(?="|$))|\\[(?:\\\\.|[^"\\\\\\]])*\\]?)`,
+      "gi",
+    ),
+    `$1${HIDDEN}`,
+  ],
+  [/\?[\w.~%$-]+=[^\s"'\\<>]*/g, `?${HIDDEN}`],
+  // Pairs of connection strings, of signatures, of forms.
+  [
+    /\b(AccountKey|SharedAccessKey|SharedAccessSignature|Password|Pwd|client_secret|sig|X-Amz-Signature|X-Amz-Security-Token)(=|%3D)[^;&\s"'\\<>]*/gi,
+    `$1$2${HIDDEN}`,
+  ],
+  [/\b(Bearer|Basic)\s+[\w.~+/=-]+/gi, `$1 ${HIDDEN}`],
+  // Also as part of a name, such as feature_engine_<key>.json.
+  [/mucast_([0-9a-f]{16})_[\w-]{20,}/g, `mucast_$1_${HIDDEN}`],
+  [/(\/reports\/)[\w-]{20,}/gi, `$1${HIDDEN}`],
+  [/\bwhsec_[\w+/=]+/g, `whsec_${HIDDEN}`],
+  [/(?<![\w-])eyJ[\w-]{8,}\.[\w-]+\.[\w-]*/g, HIDDEN],
+];
+
+/**
+ * @returns a function that hides secrets in a line of JSON, which stays JSON: credentials by the names of their fields and by their
+ *   patterns, queries of URLs and paths, and the `known` secrets everywhere.
+ */
+export function secretHider(known: readonly string[]): (line: string) => string {
+  const texts = known
+    .flatMap((secret) => [secret, ...passwordsIn(secret)])
+    .filter((text) => text.length >= MIN_SECRET_LENGTH)
+    .map((text) => JSON.stringify(text).slice(1, -1))
+    .sort((a, b) => b.length - a.length);
+  return (line) => {
+    const shown = hideInUrls(texts.reduce((text, secret) => text.replaceAll(secret, HIDDEN), line));
+    return RULES.reduce((text, [pattern, replacement]) => text.replace(pattern, replacement), shown);
+  };
+}
+
+/** The password in a database URL and the keys in a connection string, which may appear alone. */
+function passwordsIn(secret: string): string[] {
+  const keys = [...secret.matchAll(/(?:AccountKey|SharedAccessSignature)=([^;]*)/gi)].map(([, key]) => key!);
+  if (!URL.canParse(secret)) return keys;
+  const { password } = new URL(secret);
+  return [...keys, password, decode(password)];
+}
+
+function decode(text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return text;
   }
 }

@@ -1,29 +1,30 @@
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from "prom-client";
-import { isEnded, OPERATION_STATUSES, type OperationStatus } from "../../contract/api/operation-view.ts";
-import { SUBMITTED_OPERATIONS, type SubmittedOperation } from "../../contract/config/job-operations.ts";
+import { isEnded, OPERATION_STATUSES } from "../../contract/api/operation-view.ts";
+import { SUBMITTED_OPERATIONS } from "../../contract/config/job-operations.ts";
 import { ERROR_TABLE, type ErrorCode } from "../../contract/errors/error-codes.ts";
 import type { Timing } from "../../contract/output/job-events.ts";
-import type { Problem } from "../../contract/problems/problem.ts";
 import { MUCAST_COMMIT, MUCAST_VERSION } from "../../contract/version.ts";
+import type { OperationRow } from "../database/tables.ts";
 import type { Log } from "./log.ts";
+import type { otlpTraces } from "./otlp-traces.ts";
 
 /** Receives what the parts of the service report, for traces and metrics. No method throws or waits. */
 export type Telemetry = Awaited<ReturnType<typeof openTelemetry>>;
 
-interface RequestBegun {
+export interface RequestBegun {
   readonly method: string;
   readonly traceparent?: string | undefined;
 }
 
-export interface Traces {
-  /** @returns the trace context to store with an operation and to pass on, if there is one, and what to call once at the end. */
-  request(request: RequestBegun): {
-    readonly traceparent: string | undefined;
-    ended(done: RequestDone): void;
-  };
-  ended(operation: WatchedOperation, timings: readonly Timing[]): void;
-  close(): Promise<void>;
+/** A request that is recorded. */
+export interface WatchedRequest {
+  /** The trace context to store with an operation and to pass on, if there is one. */
+  readonly traceparent: string | undefined;
+  /** Called once. */
+  ended(done: RequestDone): void;
 }
+
+type Traces = ReturnType<typeof otlpTraces>;
 
 interface TelemetryParts {
   readonly log: Log;
@@ -33,20 +34,12 @@ interface TelemetryParts {
   readonly env: Readonly<Record<string, string | undefined>>;
 }
 
-/** The fields of an operation that traces and metrics need; its row has them all. */
-export interface WatchedOperation {
-  readonly id: string;
-  readonly operation: SubmittedOperation;
-  readonly status: OperationStatus;
-  readonly attempt: number;
-  readonly traceparent: string | null;
-  readonly created_at: Date;
-  /** Start of the first attempt. */
-  readonly started_at: Date | null;
-  readonly attempt_started_at: Date | null;
-  readonly finished_at: Date | null;
-  readonly error: Problem | null;
-}
+/** The fields of an operation that traces and metrics need. */
+export type WatchedOperation = Pick<
+  OperationRow,
+  | ("id" | "operation" | "status" | "attempt" | "traceparent" | "error")
+  | ("created_at" | "started_at" | "attempt_started_at" | "finished_at")
+>;
 
 export interface RequestDone {
   /** The pattern of the route, such as `/v1/operations/:id`; undefined if none matched. Never a path. */
@@ -55,14 +48,14 @@ export interface RequestDone {
   readonly code?: string | undefined;
 }
 
-/** What a process of one request does; `track` works for an ended job instead. */
-const REQUEST_KINDS = ["report", "prepare", "track"] as const;
+/** `track` works for an ended job, the others for a request. */
+const REQUEST_KINDS = ["report", "prepare", "validate", "track"] as const;
 export type RequestKind = (typeof REQUEST_KINDS)[number];
 
-/** Methods with a label of their own. All others, which callers may invent, share one label. */
+/** All other methods, which callers may invent, share one label. */
 export const METHODS = new Set(["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"]);
 
-/** Outcomes of one attempt to deliver an event: `retried` failed and will be repeated, `failed` will not. */
+/** Of one attempt to deliver an event: `retried` failed and will be repeated, `failed` will not. */
 export const DELIVERY_OUTCOMES = ["delivered", "retried", "failed"] as const;
 export type DeliveryOutcome = (typeof DELIVERY_OUTCOMES)[number];
 
@@ -98,9 +91,8 @@ const GAUGES = {
 type Gauges = Readonly<Record<(typeof GAUGES)[keyof typeof GAUGES][1], () => number | Promise<number>>>;
 
 /**
- * Opens metrics, and traces if the environment names an endpoint for them, by the variables of OpenTelemetry. The metrics are those of one
- * service, for Prometheus. Labels have only bounded values: operations, statuses, codes, patterns of routes and the operator's webhook
- * targets; no ids and no paths.
+ * Opens metrics of one service for Prometheus, and traces if OpenTelemetry's variables name an endpoint for them. Labels have only bounded
+ * values: operations, statuses, codes, patterns of routes and the operator's webhook targets; no ids and no paths.
  */
 export async function openTelemetry({ log, env, lostLines = () => 0, webhooks = [] }: TelemetryParts) {
   // The packages that create and send spans are loaded only if traces are wanted.
@@ -115,14 +107,14 @@ export async function openTelemetry({ log, env, lostLines = () => 0, webhooks = 
   const count: Record<keyof typeof COUNTERS, Counter> = Object.fromEntries(counters);
   const histogram = (name: string, help: string, buckets: number[], ...labelNames: string[]) =>
     new Histogram({ name: `mucast_${name}_seconds`, help, labelNames, buckets, registers });
-  const waitedHelp = "Time from submission to the first attempt.";
-  const waited = histogram("operation_queue", waitedHelp, JOB_BUCKETS, "operation");
-  const ranHelp = "Time from the first attempt to the end.";
-  const ran = histogram("operation_run", ranHelp, JOB_BUCKETS, "operation", "status");
-  const answeredHelp = "Time from a request to the end of its response. Event streams stay open by design.";
-  const answered = histogram("http_request_duration", answeredHelp, REQUEST_BUCKETS, "method", "route");
-  const help = "Streams of events that are open.";
-  const streams = new Gauge({ name: "mucast_event_streams", help, registers });
+  const toStart = "Time from submission to the first attempt.";
+  const waited = histogram("operation_queue", toStart, JOB_BUCKETS, "operation");
+  const toEnd = "Time from the first attempt to the end.";
+  const ran = histogram("operation_run", toEnd, JOB_BUCKETS, "operation", "status");
+  const toAnswer = "Time from a request to the end of its response. Event streams stay open by design.";
+  const answered = histogram("http_request_duration", toAnswer, REQUEST_BUCKETS, "method", "route");
+  const open = "Streams of events that are open.";
+  const streams = new Gauge({ name: "mucast_event_streams", help: open, registers });
   new Counter({
     name: "mucast_log_lines_lost_total",
     help: "Log lines that could not be written.",
@@ -175,7 +167,7 @@ export async function openTelemetry({ log, env, lostLines = () => 0, webhooks = 
   }
 
   return {
-    requestStarted(request: RequestBegun): ReturnType<Traces["request"]> {
+    requestStarted(request: RequestBegun): WatchedRequest {
       const startedAt = performance.now();
       const { traceparent, ended } = traces.request(request);
       return {
@@ -189,7 +181,7 @@ export async function openTelemetry({ log, env, lostLines = () => 0, webhooks = 
         },
       };
     },
-    /** A stream of events opened. @returns a function that reports its end, called once. */
+    /** @returns a function to call once when the stream of events has ended. */
     streamOpened(): () => void {
       streams.inc();
       return () => streams.dec();
@@ -201,7 +193,7 @@ export async function openTelemetry({ log, env, lostLines = () => 0, webhooks = 
       if (attempt === 1 && startedAt) waited.observe({ operation }, secondsBetween(created_at, startedAt));
     },
     attemptLost: ({ operation }: WatchedOperation) => count.attempts_lost.inc({ operation }),
-    /** An operation ended. @param timings of its job, if the job reported them. */
+    /** @param timings of its job, if the job reported them. */
     ended(ended: WatchedOperation, timings: readonly Timing[]): void {
       const { operation, status, started_at, finished_at, error } = ended;
       count.operations_ended.inc({ operation, status });
@@ -212,13 +204,11 @@ export async function openTelemetry({ log, env, lostLines = () => 0, webhooks = 
       traces.ended(ended, timings);
     },
     delivery: (target: string, outcome: DeliveryOutcome) => count.webhook_deliveries.inc({ target, outcome }),
-    /** A process that worked on one request ended. @param outcome `done`, or the code of its error. */
     requestProcessEnded: (kind: RequestKind, outcome: "done" | ErrorCode) =>
       count.request_processes.inc({ kind, outcome }),
     gauges(gauges: Gauges): void {
       sources = gauges;
     },
-    /** The answer of `/metrics`, in Prometheus' text format. */
     metrics: async () => ({ contentType: registry.contentType, body: await registry.metrics() }),
     /** Sends the last spans, for some seconds at most. */
     close: () => traces.close(),

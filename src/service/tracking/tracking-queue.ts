@@ -3,35 +3,33 @@ import { credentialsFor } from "../../blob/policy.ts";
 import { JOB_OPERATIONS } from "../../contract/config/job-operations.ts";
 import { MucastError } from "../../contract/errors/errors.ts";
 import { TRACKER_VARIABLES } from "../../contract/tracker-url.ts";
-import { childEnvironment } from "../../processes/child-environment.ts";
+import { childEnvironment } from "../../processes/child.ts";
 import { type Tracker, trackerOf } from "../../tracking/tracker.ts";
 import type { Storage } from "../blobs/storage.ts";
 import type { Database } from "../database/database.ts";
 import type { OperationRow } from "../database/tables.ts";
 import { LeasedWork, type Pace } from "../queue/leased-work.ts";
 import type { Leases } from "../queue/leases.ts";
-import { runProcess } from "../request-process/request-processes.ts";
+import { outcomeOf, runProcess } from "../request-process/request-processes.ts";
 import type { ServiceSettings } from "../settings/load-settings.ts";
 import type { Log } from "../telemetry/log.ts";
 import type { Telemetry } from "../telemetry/telemetry.ts";
 
-type TrackerSettings = Pick<ServiceSettings, "mlflow_tracking_uri" | "mlflow_experiment">;
-
 /** The tracker of a service. @throws MucastError invalid_request like `trackerOf`. */
-export function trackerOfService(settings: TrackerSettings, env: NodeJS.ProcessEnv): Tracker | undefined {
+export function trackerOfService(settings: ServiceSettings, env: NodeJS.ProcessEnv): Tracker | undefined {
   return trackerOf(trackerVariables(settings, env));
 }
 
 /** The variables of the tracker, for `trackerOf` and for the process that contacts it. */
-function trackerVariables(settings: TrackerSettings, env: NodeJS.ProcessEnv): Record<string, string> {
+function trackerVariables(settings: ServiceSettings, env: NodeJS.ProcessEnv): Record<string, string> {
   const { url, experiment, token, username, password } = TRACKER_VARIABLES;
   const variables = {
     ...Object.fromEntries([token, username, password].map((name) => [name, env[name]])),
-    ...{ [url]: settings.mlflow_tracking_uri, [experiment]: settings.mlflow_experiment },
+    [url]: settings.mlflow_tracking_uri,
+    [experiment]: settings.mlflow_experiment,
   };
-  return Object.fromEntries(
-    Object.entries(variables).flatMap(([name, value]) => (value === undefined ? [] : [[name, value]])),
-  );
+  const set = Object.entries(variables).filter(([, value]) => value !== undefined);
+  return Object.fromEntries(set) as Record<string, string>;
 }
 
 /** Whether the output of an operation is recorded, if there is a tracker: those of an audit or a replay are not. */
@@ -49,31 +47,20 @@ interface TrackingParts {
   readonly telemetry: Pick<Telemetry, "requestProcessEnded">;
 }
 
-/** Bytes of the answer of a process: the run. */
-const MAX_ANSWER = 65_536;
-
 /** @returns undefined without a tracker. @throws MucastError invalid_request like `trackerOf`. */
 export function openTracking(parts: TrackingParts) {
   const { settings, env, storage, telemetry } = parts;
   const tracker = trackerOfService(settings, env);
   if (tracker === undefined) return undefined;
   const { access } = storage;
-  const seconds = settings.request_seconds;
+  const { request_seconds: seconds, request_memory_bytes: memoryBytes } = settings;
   const record: QueueParts["record"] = async ({ name, space }, signal) => {
     const order = { kind: "track", storage: access, space, name, seconds } as const;
-    const limits = {
-      env: { ...childEnvironment(env, credentialsFor(access.policy)), ...trackerVariables(settings, env) },
-      memoryBytes: settings.request_memory_bytes,
-      seconds,
-      answerBytes: MAX_ANSWER,
-    };
-    try {
-      await runProcess(order, limits, signal);
-      telemetry.requestProcessEnded("track", "done");
-    } catch (error) {
-      telemetry.requestProcessEnded("track", error instanceof MucastError ? error.code : "internal");
-      throw error;
-    }
+    const credentials = childEnvironment(env, credentialsFor(access.policy));
+    const limits = { env: { ...credentials, ...trackerVariables(settings, env) }, memoryBytes, seconds };
+    const working = runProcess(order, limits, signal);
+    telemetry.requestProcessEnded("track", await outcomeOf(working));
+    await working;
   };
   return startTracking({ ...parts, url: tracker.url, record });
 }
@@ -114,10 +101,7 @@ export function startTracking(parts: QueueParts): LeasedWork<EndedJob> {
     claim: () => claimEnded(database, leases.owner),
     work: async (job, signal) => {
       const { id, attempt } = job;
-      let error: unknown;
-      await record(job, signal).catch((thrown: unknown) => {
-        error = thrown;
-      });
+      const error: unknown = await record(job, signal).catch((thrown: unknown) => thrown);
       if (!signal.aborted) report(job, error);
       const isRepeated = error !== undefined && isPassing(error) && attempt < MAX_ATTEMPTS;
       await database.write<unknown>((db) => {

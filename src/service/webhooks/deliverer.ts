@@ -15,7 +15,6 @@ import type { Log } from "../telemetry/log.ts";
 import type { Telemetry } from "../telemetry/telemetry.ts";
 
 export interface DeliveryPace extends Pace {
-  /** Maximum duration of an attempt. */
   readonly timeoutMilliseconds: number;
 }
 
@@ -148,26 +147,24 @@ async function deliver(
   delivery: DueDelivery,
   signal: AbortSignal,
 ): Promise<void> {
-  const end = await post(delivery, target, source, pace.timeoutMilliseconds, signal);
+  const { kind, reason = null } = await post(delivery, target, source, pace.timeoutMilliseconds, signal);
   const { id, operation_id, seq, attempt } = delivery;
   const { name } = target;
   const fields = { operation_id, seq, target: name, attempts: attempt };
   let changes: UpdateObject<Tables, "webhook_deliveries">;
-  if (end.kind === "delivered") {
+  if (kind === "delivered") {
     changes = { delivered_at: database.time(), last_error: null };
     telemetry.delivery(name, "delivered");
     log.debug(fields, "an event was delivered");
-  } else if (end.kind === "aborted") {
+  } else if (kind === "aborted") {
     changes = { attempt: attempt - 1 };
-  } else if (end.kind === "failed" && attempt < MAX_ATTEMPTS) {
-    const { reason } = end;
+  } else if (kind === "failed" && attempt < MAX_ATTEMPTS) {
     const seconds = pace.retryDelay(attempt);
     changes = { next_at: database.time(seconds), last_error: reason };
     telemetry.delivery(name, "retried");
     const message = "an event was not delivered, and is tried again";
     log.info({ ...fields, reason, seconds: Math.round(seconds) }, message);
   } else {
-    const { reason } = end;
     changes = { failed_at: database.time(), last_error: reason };
     telemetry.delivery(name, "failed");
     log.warn({ ...fields, reason }, "an event was not delivered and will not be retried");
@@ -180,7 +177,7 @@ async function deliver(
         .where("id", "=", id)
         .where("delivered_at", "is", null);
       // What was delivered is delivered, even if its lease has expired meanwhile.
-      return end.kind === "delivered" ? query.execute() : query.where("attempt", "=", attempt).execute();
+      return kind === "delivered" ? query.execute() : query.where("attempt", "=", attempt).execute();
     });
   } catch (error) {
     log.warn({ err: error, ...fields }, "the outcome of a delivery could not be stored");
@@ -191,13 +188,10 @@ async function deliver(
  * `failed`: another attempt may succeed. `refused`: the receiver wants no more events. A reason names no URL, since a URL may contain a
  * secret.
  */
-type Outcome =
-  | { readonly kind: "delivered" }
-  | { readonly kind: "aborted" }
-  | { readonly kind: "failed" | "refused"; readonly reason: string };
-
-/** Bytes of an answer that are read and discarded: an answer that ends within them leaves its connection for the next event. */
-const MAX_ANSWER_BYTES = 64 * 1_024;
+interface Outcome {
+  readonly kind: "delivered" | "aborted" | "failed" | "refused";
+  readonly reason?: string;
+}
 
 /** Posts the event of a delivery, and does not follow redirects. */
 async function post(
@@ -207,17 +201,20 @@ async function post(
   milliseconds: number,
   signal: AbortSignal,
 ): Promise<Outcome> {
+  if (delivery.event === undefined) return { kind: "refused", reason: "the event is no longer kept" };
   const late = AbortSignal.timeout(milliseconds);
-  let message: ReturnType<typeof signedEvent>;
+  let message: ReturnType<typeof signEvent>;
+  try {
+    message = signEvent(delivery, delivery.event, secret, source);
+  } catch {
+    return { kind: "failed", reason: "the event could not be signed" };
+  }
   let status: number;
   try {
-    message = signedEvent(delivery, secret, source);
-    if (message === undefined) return { kind: "refused", reason: "the event is no longer kept" };
     status = await send(url, message, AbortSignal.any([signal, late]));
   } catch (error) {
     if (signal.aborted) return { kind: "aborted" };
     if (late.aborted) return { kind: "failed", reason: `no answer within ${milliseconds} ms` };
-    if (message === undefined) return { kind: "failed", reason: "the event could not be signed" };
     // The error's message may name the URL.
     const code = codeOf(error) ?? "";
     const isCode = /^[A-Z0-9_]{1,60}$/.test(code);
@@ -230,18 +227,20 @@ async function post(
   return { kind: "failed", reason: isRedirect ? `${reason}, and redirects are not followed` : reason };
 }
 
-/** The event as CloudEvents 1.0 in JSON, structured mode, signed by Standard Webhooks; undefined if it is no longer kept. */
-function signedEvent({ operation_id, seq, event }: DueDelivery, secret: string, source: string) {
-  if (event === undefined) return undefined;
+/** The event as CloudEvents 1.0 in JSON, structured mode, signed by Standard Webhooks. */
+function signEvent(
+  { operation_id, seq }: DueDelivery,
+  { type, data, time }: NonNullable<DueDelivery["event"]>,
+  secret: string,
+  source: string,
+) {
   const now = new Date();
   // The same for every attempt, so that a receiver can recognize a repeated event. It has no full stop, which separates id, time and body
   // in the signed text.
   const id = `${operation_id}_${seq}`;
   const body = JSON.stringify({
-    ...{ specversion: "1.0", id, source, type: `mucast.operation.${event.type}`, subject: operation_id },
-    time: event.time.toISOString(),
-    datacontenttype: "application/json",
-    data: event.data,
+    ...{ specversion: "1.0", id, source, type: `mucast.operation.${type}`, subject: operation_id },
+    ...{ time: time.toISOString(), datacontenttype: "application/json", data },
   });
   const headers = {
     "content-type": "application/cloudevents+json; charset=utf-8",
@@ -257,24 +256,15 @@ function signedEvent({ operation_id, seq, event }: DueDelivery, secret: string, 
 /** @returns the status of the answer, before its body, which does not matter. @throws without an answer. */
 function send(
   url: string,
-  { body, headers }: NonNullable<ReturnType<typeof signedEvent>>,
+  { body, headers }: ReturnType<typeof signEvent>,
   signal: AbortSignal,
 ): Promise<number> {
   const request = url.startsWith("https:") ? requestHttps : requestHttp;
   return new Promise((resolve, reject) => {
     const sent = request(url, { method: "POST", headers, signal }, (answer) => {
       resolve(answer.statusCode!);
-      let bytes = 0;
-      answer.on("data", (piece: Buffer) => {
-        bytes += piece.length;
-        if (bytes > MAX_ANSWER_BYTES) answer.destroy();
-      });
-      answer.on("error", () => undefined);
-    });
-    // Without a listener, Node closes the connection after a 101 and reports nothing.
-    sent.on("upgrade", (answer, socket) => {
-      socket.destroy();
-      resolve(answer.statusCode!);
+      // The connection is kept for the next event; the signal ends an answer that does not end.
+      answer.on("error", () => undefined).resume();
     });
     sent.on("error", reject);
     sent.end(body);

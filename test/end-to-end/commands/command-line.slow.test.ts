@@ -5,7 +5,7 @@ import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { after, before, describe, test } from "node:test";
 import { fileURLToPath } from "node:url";
-import { type BlobPair, newFolder, removeFolders, withoutIdentity, writeMarket } from "../jobs/job-runs.ts";
+import { type BlobPair, newFolder, removeFolders, writeMarket } from "../jobs/job-runs.ts";
 import { assertValid } from "../jobs/published-schemas.ts";
 import type { Refusal } from "../jobs/refused-jobs.ts";
 import { dirtyMarket } from "../markets/dirty-market.ts";
@@ -81,20 +81,6 @@ describe("a job that succeeds", { concurrency: 2 }, () => {
     assert.deepEqual(readdirSync(temporary), []);
   });
 
-  test("--quiet silences progress, but not warnings or dropped tickers; two workers write the same bytes as one", async () => {
-    const ended = await mucast(jobArguments(dirty, QUICK, "--quiet", "--workers", "2"));
-    const { text } = await outputOf(ended);
-    assert.equal(withoutIdentity(text), withoutIdentity((await outputOf(await alone())).text));
-    const { stderr } = ended;
-    assert.match(stderr, /^warning: window_defaulted: /m);
-    assert.match(stderr, /^warning: nonpositive_price: /m);
-    assert.match(stderr, /^failed: insufficient_history: \S+ has /m);
-    assert.deepEqual(
-      stderr.split("\n").filter((line) => !/^(warning|failed): /.test(line)),
-      [""],
-    );
-  });
-
   test("reads everything from the environment, as in a job container, names the output after OPERATION_ID, and loads no module of Azure or S3", async () => {
     const [blobUrl, list] = [join(await newFolder(), "blobs"), join(await newFolder(), "loaded")];
     const env = {
@@ -114,12 +100,6 @@ describe("a job that succeeds", { concurrency: 2 }, () => {
     const loaded = readFileSync(list, "utf8");
     assert.match(loaded, /^commander$/m);
     assert.doesNotMatch(loaded, /azure|aws/);
-  });
-
-  test("`mucast schema` prints the schema that outputs are validated against", async () => {
-    const { stdout } = await mucast(["schema", "output-blob"]);
-    const { jsonSchema } = await import("../../../src/contract/api/published-schemas.ts");
-    assert.deepEqual(JSON.parse(stdout), JSON.parse(JSON.stringify(jsonSchema("output-blob"))));
   });
 });
 
@@ -166,12 +146,4 @@ describe("a refused command leaves stdout empty and no file, and reports", { con
     assert.match(ended.stderr, /unknown option '--feature_url=/);
     assert.doesNotMatch(ended.stderr, /SECRET/);
   });
-});
-
-test("a result that stdout does not accept is an error, and not a defect", async () => {
-  const through = ["sh", "-c", 'exec "$@" >/dev/full', "sh"];
-  const { code, stderr } = await mucast(["schema"], { through });
-  assert.equal(code, 3, stderr);
-  assert.match(stderr, /^error: output_failed: .*\n {2}stdout could not be written: no space left/);
-  assert.doesNotMatch(stderr, /Node\.js|at .*\.ts/);
 });

@@ -5,7 +5,7 @@ import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { after, before, describe, test } from "node:test";
 import { WHOLE_MATRIX } from "../../whole-matrix.testing.ts";
-import { type Ended, inputArguments, jobArguments, jsonLines, mucast } from "../commands/command.ts";
+import { type Ended, jobArguments, jsonLines, mucast } from "../commands/command.ts";
 import { type BlobPair, newFolder, removeFolders, writeMarket } from "../jobs/job-runs.ts";
 import { cleanMarket, type Market, tickerSeries, weekdays } from "../markets/market.ts";
 
@@ -97,20 +97,5 @@ describe(
         assert.ok(!existsSync(blobUrl));
       });
     }
-
-    test("in the work folder when an audit writes copies of the blobs", async () => {
-      const disk = await newFolder();
-      // Without a Learning_end, an audit copies the prices with its own cut.
-      const inputs = inputArguments(await writeMarket(cleanMarket()), QUICK);
-      const args = ["audit", ...inputs, "--checks", "truncation", "--log", "json"];
-      const { code, stdout, stderr, left } = await withSmallDisk(disk, 12, args, disk);
-      assert.deepEqual([code, stdout, left], [3, "", []], stderr);
-      const { code: problem, detail, advice } = jsonLines(stderr).at(-1)!;
-      assert.equal(problem, "output_failed");
-      const named =
-        /^the work folder of the job cannot be written: no space left .*; TMPDIR names another place$/;
-      assert.match(String(detail), named);
-      assert.match(String(advice), /the named location, which is the output or the work folder/);
-    });
   },
 );

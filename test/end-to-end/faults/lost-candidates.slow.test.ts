@@ -64,10 +64,6 @@ async function crashOf(config: string, labels: readonly string[]): Promise<Mucas
   return error;
 }
 
-test("a job that loses every ticker ends", async () => {
-  await crashOf(ML, tickers);
-});
-
 test("a job that loses a pooled fit ends, and names the candidate", async () => {
   const { message } = await crashOf(POOLED, ["pooled, fold 2"]);
   assert.match(message, /^candidate 1 \(lasso pooled\): pooled, fold 2: the worker died/);

@@ -54,12 +54,6 @@ describe("a job", () => {
       assert.equal(realised[dates.indexOf("2014-06-06")], Math.log(87.1866 / 85.8134));
     });
 
-  test("refuses the columns of one security in place of tickers", async () => {
-    const bars = (text: string) => text.replace('"AAA"', '"Close"').replace('"SOME"', '"Open"');
-    const { stderr } = await job("negative-prices", bars);
-    assert.match(stderr, /fields of one security \("Open", "Close"\)/);
-  });
-
   test("warns of prices of zero and below, also of a ticker that fails for them", async () => {
     const { stderr } = await job("negative-prices", (text) => text);
     for (const [ticker, count] of [

@@ -84,15 +84,6 @@ describe("a time of day", { concurrency: 2 }, () => {
     });
   }
 
-  test("is refused and read alike in Parquet, where midnight of the column's zone keeps its date", async () => {
-    assert.match((await prepare(join(CASES, "utc.parquet"))).stderr, NO_MIDNIGHT);
-    const { id } = await prepared(wide(dates));
-    const berlin = ["--time-zone", "Europe/Berlin"];
-    for (const [name, ...more] of [["utc", ...berlin], ["own-midnight"], ["own-midnight", ...berlin]]) {
-      assert.equal((await prepared(join(CASES, `${name}.parquet`), ...more)).id, id, name);
-    }
-  });
-
   test("is refused by a job in either blob and in a bound, and a midnight with an offset is not", async () => {
     const late = stamps["Asia/Tokyo"]!;
     for (const [features, prices] of [
@@ -107,45 +98,6 @@ describe("a time of day", { concurrency: 2 }, () => {
     const { code, stderr } = await job(blob(bySignal(midnights)), blob(byClose(dates)), "validate");
     assert.equal(code, 0, stderr);
   });
-
-  test("is not a bound of prepare, and the zone must exist", async () => {
-    assert.match(
-      (await prepare(wide(dates), "--end", `${dates[99]}T22:00Z`)).stderr,
-      /end: .* is not a date/,
-    );
-    assert.match(
-      (await prepare(wide(dates), "--time-zone", "Mars")).stderr,
-      /time_zone: "Mars" is not a time zone/,
-    );
-  });
-});
-
-test("the date is in a column without a name, though a ticker is called DAY", async () => {
-  const named = await prepared(wide(dates));
-  assert.deepEqual(named.tickers, ["AAPL", "DAY", "MSFT"]);
-  for (const name of ["", "Unnamed: 0"]) assert.deepEqual(await prepared(wide(dates, name)), named);
-});
-
-test("row numbers are no features and no tickers, in every format", async () => {
-  const numbered = signals.map((row, i) => ({ ...row, "": i }));
-  const only = (features: string) => prepared(wide(dates), "--features", features, "--only-features");
-  const right = await only(long(signals.map(({ date, ticker, signal }) => ({ date, ticker, signal }))));
-  assert.deepEqual(right.features, ["signal"]);
-  assert.deepEqual(await only(long(numbered)), right);
-  const table = join(CASES, "signals.parquet");
-  assert.equal((await only(table)).id, right.id);
-  const index = { index: dates.map((_, i) => i), ...closes };
-  const prices = blob({ dates, prices: index });
-  for (const features of [blob(numbered), table, blob(bySignal(dates, ["index", "signal"]))]) {
-    const ended = await job(features, prices, "validate");
-    assert.equal(ended.code, 0, ended.stderr);
-    const { tickers } = JSON.parse(ended.stdout);
-    const found = tickers.map((each: Record<string, unknown>) => [each.ticker, each.features]);
-    assert.deepEqual(
-      found,
-      TICKERS.map((ticker) => [ticker, 1]),
-    );
-  }
 });
 
 test("the verdict says that features are on dates without a price", async () => {

@@ -62,16 +62,6 @@ describe("models", { concurrency: 2 }, () => {
     assert.equal(await isTold(await categories(), "lightgbm", params), false);
   });
 
-  test("catboost forecasts the label of a fold whose labels are equal, as the other models do", async () => {
-    const flat = await categories(({ prices }) => {
-      prices.prices.X!.fill(prices.prices.X![40]!, 0, 40);
-    });
-    const { output } = await run(flat, "catboost", { iterations: 10 });
-    assert.deepEqual(output.failures, []);
-    assert.ok(Number.isFinite(output.mu.X));
-    assert.equal(output.metrics.out_of_fold!.by_ticker.X!.n, 6 * 15);
-  });
-
   test("a value that is too large for the model is named with its feature, ticker and date", async () => {
     const blobs = await categories(({ features }) => {
       features.features.X!.f1![50] = Number.MAX_VALUE;
@@ -80,17 +70,6 @@ describe("models", { concurrency: 2 }, () => {
     const words = `f1 of X is 1.7976931348623157e+308 on ${dates[50]}, too large`;
     assert.ok((await run(blobs, "quantile")).stderr.includes(words));
     assert.ok((await run(blobs, "ridge", {}, { fit: "pooled" })).stderr.includes(words));
-  });
-
-  test("blobs that share no ticker are refused with one ticker of each", async () => {
-    const blobs = await writeTexts(
-      '{"dates": ["2023-01-02", "2023-01-03"], "features": {"1": {"f": [1, 2]}}}',
-      '{"dates": ["2023-01-02", "2023-01-03"], "prices": {"000001": [1, 2]}}',
-    );
-    const { stderr } = await run(blobs, "ridge");
-    assert.match(stderr, / 1 is in the feature blob only\. 000001 is in the data-extraction blob only\n/);
-    assert.match(stderr, /same names for its tickers/);
-    assert.doesNotMatch(stderr, /longer window/);
   });
 });
 
@@ -179,17 +158,6 @@ describe("suspicious prices", () => {
     // The notes of the output are shown nowhere else.
     assert.ok(output.warnings.some(({ code }) => code === "warm_up_rows"));
     assert.doesNotMatch(stderr + validated.stderr, /warm_up_rows/);
-  });
-
-  test("a calendar that is filled over weekends is reported", async () => {
-    const { dates, prices } = randomPrices(1);
-    const rows = dates.flatMap((date, i) => {
-      const count = new Date(date).getUTCDay() === 5 ? 3 : 1;
-      const days = Array.from({ length: count }, (_, more) => new Date(Date.parse(date) + more * DAY));
-      return days.map((day) => `${day.toISOString().slice(0, 10)},${prices[i]}`);
-    });
-    const { warned } = await prepared(["date,A", ...rows].join("\n"));
-    assert.match(warned.A!, /^20\d dates on weekends from 2023-01-07 on repeat the price before$/);
   });
 
   test("at most one in 200 clean tickers is reported", async () => {

@@ -3,7 +3,6 @@ import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { after, test } from "node:test";
 import { cleanMarket } from "../../../bench/audit/clean-markets.ts";
-import { foresightOf } from "../../../bench/audit/examined-market.ts";
 import { withFeature } from "../../../bench/audit/planted-faults.ts";
 import { aDayEarly } from "../../../bench/audit/spoilt-features.ts";
 import { plantedMarket, type SignalName, writePlantedBlobs } from "../../../bench/planted/planted-signals.ts";
@@ -43,19 +42,6 @@ async function writeBlobs(market: ReturnType<typeof cleanMarket>, extra = ""): P
   return paths;
 }
 
-test("foresight reads the blobs ticker by ticker and finds the same as in memory", async () => {
-  const market = withFeature(cleanMarket(2, SIZE), { ticker: "S02", feature: "mom_5" }, aDayEarly);
-  const { verdict, steps, ...result } = await audit(foresight, await writeBlobs(market));
-  const { findings, suspects } = foresightOf(market);
-  assert.equal(result.status, "found");
-  assert.deepEqual(result.findings, findings);
-  assert.equal(result.tests, suspects.tests + (result.facts.pooled_tests as number));
-  assert.deepEqual([result.facts.tickers, result.facts.ticker_features], [4, 4 * 26]);
-  assert.deepEqual(steps, ["1/4", "2/4", "3/4", "4/4"]);
-  assert.equal(verdict.verdict, "found");
-  assert.equal(JSON.stringify(result), JSON.stringify(JSON.parse(JSON.stringify(result))));
-});
-
 test("with a delay, a feature may know the day before the trade, but not the day that its label describes", async () => {
   const clean = cleanMarket(2, SIZE);
   const place = { ticker: "S02", feature: "mom_5" };
@@ -68,39 +54,6 @@ test("with a delay, a feature may know the day before the trade, but not the day
   assert.equal(await statusOf(clean, delayed), "clean");
   assert.equal(await statusOf(early, delayed), "clean");
   assert.equal(await statusOf(later, delayed), "found");
-});
-
-test("values on dates without a price cause one note, and leave the audit clean", async () => {
-  const market = cleanMarket(3, SIZE);
-  const prices = market.prices.map((one) => ({
-    ...one,
-    prices: one.prices.map((price, i) => (i % 50 === 7 ? Number.NaN : price)),
-  }));
-  const features = market.features.map(({ columns, values, ...one }) => ({
-    ...one,
-    columns: columns.slice(1, 2),
-    values: values.slice(one.days.length, 2 * one.days.length),
-  }));
-  const result = await audit(foresight, await writeBlobs({ prices, features }));
-  assert.equal(result.status, "clean");
-  assert.deepEqual(
-    result.findings.map(({ code, severity, evidence }) => [code, severity, evidence]),
-    [["value_without_price", "note", { tickers: 4, features: 4, values: 40 }]],
-  );
-});
-
-test("a person can accept a feature with much skill, which then becomes a note", async () => {
-  const market = plantedMarket("linear", 1, { days: 400, tickers: 3 });
-  const paths = writePlantedBlobs([market], await newFolder());
-  const run = (accepted: readonly string[]) =>
-    audit(foresight, [paths.featurePath, paths.dataExtractorPath], accepted);
-  const plain = await run([]);
-  assert.equal(plain.status, "found");
-  assert.deepEqual([...new Set(plain.findings.map(({ code }) => code))], ["implausible_skill"]);
-  const names = plain.findings.map(({ feature }) => feature!);
-  const accepted = await run(names);
-  assert.equal(accepted.status, "clean");
-  assert.deepEqual([...new Set(accepted.findings.map(({ severity }) => severity))], ["note"]);
 });
 
 test("a truncated feature blob gives no verdict", async () => {
@@ -142,31 +95,4 @@ test("forecasts of noise lack skill, as the job itself says", async () => {
     result.findings.map(({ code, severity, evidence }) => [code, severity, evidence.job_verdict]),
     [["no_skill", "note", "none"]],
   );
-});
-
-test("a feature that returns follow four dates later is not a high finding, and can be accepted", async () => {
-  const market = plantedMarket("memory", 3, { days: 700, tickers: 5 });
-  const { featurePath, dataExtractorPath } = writePlantedBlobs([market], await newFolder());
-  const run = (accepted: readonly string[]) => audit(foresight, [featurePath, dataExtractorPath], accepted);
-  const plain = await run([]);
-  assert.deepEqual(
-    plain.findings.map(({ code, severity, feature }) => [code, severity, feature]),
-    [["knows_later_return", "medium", "f1"]],
-  );
-  assert.match(plain.findings[0]!.message, /nothing else indicates a window/);
-  const accepted = await run(["f1"]);
-  assert.deepEqual(
-    accepted.findings.map(({ severity }) => severity),
-    ["note"],
-  );
-});
-
-test("too few scored dates give no verdict on skill", async () => {
-  const { featurePath, dataExtractorPath } = writePlantedBlobs(
-    [plantedMarket("null", 2, { days: 200, tickers: 5 })],
-    await newFolder(),
-  );
-  const result = await audit(skill, [featurePath, dataExtractorPath]);
-  assert.equal(result.status, "not_run");
-  assert.match(result.reason!, /more than 100 dates/);
 });

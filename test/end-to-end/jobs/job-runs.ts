@@ -70,7 +70,7 @@ let runs = 0;
 
 /**
  * One job in this process, in an engine that the jobs of this file share: a job's results do not depend on earlier jobs, as
- * network-processes.release.test.ts and process-executor.slow.test.ts show.
+ * process-executor.slow.test.ts shows.
  * @param config JSON text.
  */
 export async function runJob(

@@ -5,10 +5,8 @@ import { join } from "node:path";
 import { after, before, describe, test } from "node:test";
 import { fileURLToPath } from "node:url";
 import { GetObjectCommand, PutObjectCommand } from "@aws-sdk/client-s3";
-import { withKeys } from "../../../src/cli/keys.ts";
 import { type SeaweedFs, startSeaweedFs } from "../../servers/seaweedfs.testing.ts";
-import { Api, problemOf } from "../../service/api.testing.ts";
-import { endServices, startServe } from "../../service/service.testing.ts";
+import { endServices } from "../../service/service.testing.ts";
 import { type Ended, inputArguments, mucast } from "../commands/command.ts";
 import { newFolder, removeFolders, withoutProvenance } from "./job-runs.ts";
 import { assertValid } from "./published-schemas.ts";
@@ -104,78 +102,6 @@ describe("with its blobs in S3", { concurrency: 2 }, () => {
       env: { ...server.env(), MUCAST_ALLOWED_BLOB_URLS: BLOB_URL, MUCAST_PRIVATE_ORIGINS: server.origin },
     });
     assert.match(show.stdout, /^ +catboost$/m, show.stderr);
-  });
-
-  test("a job of a service's caller reads and writes in the caller's space, and reads another allowed bucket", async () => {
-    await server.newBucket("elsewhere");
-    await upload("elsewhere", "");
-    const space = "key-0123456789abcdef";
-    await server.client.send(
-      new PutObjectCommand({
-        Bucket: "models",
-        Key: `team/${space}/data/feature_engine_own.json`,
-        Body: readFileSync(FILES.features),
-      }),
-    );
-    const env = {
-      MUCAST_ALLOWED_BLOB_URLS: `${BLOB_URL} s3://elsewhere`,
-      MUCAST_BLOB_SPACE: space,
-      MUCAST_STATUS_ATTEMPT: "1",
-    };
-    const features = `${BLOB_URL}/${space}/data/feature_engine_own.json`;
-    const blobs = { folder: "", features, prices: blobsUnder("s3://elsewhere").prices };
-    const record = recordOf(await run({ id: "space", blobs, env }));
-    assert.equal(record.output_url, `${BLOB_URL}/${space}/data/ml_engine_space.json`);
-    const { provenance } = JSON.parse(await stored(`team/${space}/data/ml_engine_space.json`));
-    assert.deepEqual([provenance.feature_url, provenance.data_extractor_url], [features, blobs.prices]);
-    assert.match(await stored(`team/${space}/status/space.1.json`), /succeeded/i);
-  });
-
-  test("callers of a service with keys see only their own blobs there", async () => {
-    const env = {
-      ...server.env(),
-      BLOB_URL,
-      MUCAST_PRIVATE_ORIGINS: server.origin,
-      MUCAST_AUTH: "keys",
-    };
-    const serving = await startServe({ env });
-    const newCaller = async (name: string) => {
-      const { key, token } = await withKeys({ dataDir: serving.dataDir }, (keys) =>
-        keys.create(name, ["read", "write"]),
-      );
-      const api = new Api(serving.url, { authorization: `Bearer ${token}` });
-      return { api, place: `${BLOB_URL}/key-${key.id}/data` };
-    };
-    const [ann, ben] = [await newCaller("ann"), await newCaller("ben")];
-    const urls: string[] = [];
-    for (const [name, file] of [
-      ["feature_engine_a.json", FILES.features],
-      ["data_extractor_a.json", FILES.prices],
-    ] as const) {
-      const put = await ann.api.put(name, readFileSync(file));
-      urls.push(JSON.parse(put.text).url);
-      assert.equal(urls.at(-1), `${ann.place}/${name}`);
-    }
-    const config = JSON.parse(CONFIG);
-    const payload = JSON.stringify({ feature_url: urls[0], data_extractor_url: urls[1], config });
-    problemOf(await ben.api.post("run_ml_job", payload), 400, "url_not_allowed");
-    const ended = await ann.api.submit(payload, { prefer: "wait=60" });
-    assert.equal(ended.status, "Succeeded", JSON.stringify(ended.error));
-    const { output_url, output_name } = ended.result!;
-    assert.equal(output_url, `${ann.place}/${output_name}`);
-    assert.equal((await ann.api.ask("GET", `/data/${output_name}`)).status, 200);
-    problemOf(await ben.api.ask("GET", `/data/${output_name}`), 404, "not_found");
-    const report = await ann.api.ask("GET", `/v1/operations/${ended.id}/report`);
-    assert.match(report.text, /^<!doctype html>/);
-    const prepared = await ann.api.ask("POST", "/v1/prepare?id=csv", "Date,A\n2020-01-01,1\n");
-    assert.equal(
-      JSON.parse(prepared.text).feature_url,
-      `${ann.place}/feature_engine_csv.json`,
-      prepared.text,
-    );
-    assert.equal((await ann.api.ask("GET", "/data/feature_engine_csv.json")).status, 200);
-    assert.equal((await ann.api.ask("DELETE", `/data/${output_name}`)).status, 204);
-    await serving.terminate();
   });
 
   test("an output that exists stays, and a missing bucket, a private address or wrong keys are an error before anything is read", async () => {

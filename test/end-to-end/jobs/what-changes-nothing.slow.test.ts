@@ -4,8 +4,6 @@
  */
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
-import { COMPRESSIONS } from "../../../src/contract/config/input-formats.ts";
-import { type PrepareOptions, preparePrices } from "../../../src/prepare/prepare-prices.ts";
 import { WHOLE_MATRIX } from "../../whole-matrix.testing.ts";
 import { otherLayouts } from "../markets/blob-layouts.ts";
 import { corruptedAfter, upTo } from "../markets/corrupted-market.ts";
@@ -16,7 +14,6 @@ import { Seeded } from "../markets/seeded.ts";
 import {
   type BlobPair,
   type JobRun,
-  newFolder,
   removeFolders,
   runJob,
   withoutIdentity,
@@ -52,21 +49,6 @@ describe("the future", { concurrency: 2 }, () => {
       });
     }
   }
-
-  test("prices beyond the end of the window have no effect", async () => {
-    const market = cleanMarket("2021-10-29");
-    const bounds = { ...market.bounds, end: "2021-12-15" };
-    const one = await runJob(await writeMarket({ ...market, bounds }), RIDGE);
-    const corrupted = corruptedAfter("2021-12-15", { ...market, bounds });
-    const prices = new Map(
-      [...corrupted.prices].map(([t, cells]) => [
-        t,
-        cells.map((cell, i) => (market.priceDates[i]! > "2021-12-15" ? 3 : cell)),
-      ]),
-    );
-    const other = await runJob(await writeMarket({ ...corrupted, prices }), RIDGE);
-    assert.equal(withoutProvenance(other.text), withoutProvenance(one.text));
-  });
 });
 
 describe("the same blobs written differently", { concurrency: 2 }, () => {
@@ -116,24 +98,6 @@ describe("the same blobs written differently", { concurrency: 2 }, () => {
     const { features, prices } = marketTables(market);
     const other = await runJob(await writeTexts(features, prices), TREES);
     assert.equal(withoutProvenance(other.text), withoutProvenance((await canonical).text));
-  });
-
-  test("as Parquet tables that prepare writes", async () => {
-    const prepared = async (options: PrepareOptions): Promise<BlobPair> => {
-      const folder = await newFolder();
-      const window = { start: "2020-01-02", learningEnd: "2022-06-30", tickers: ["AAPL", "RRC", "XOM"] };
-      const blobs = await preparePrices({
-        csvPath: "test/cases/sp500-20/prices.csv.gz",
-        outFolder: folder,
-        options: { ...window, ...options },
-      });
-      return { folder, features: blobs.featurePath, prices: blobs.dataExtractorPath };
-    };
-    const one = await runJob(await prepared({}), TREES);
-    for (const compression of WHOLE_MATRIX ? COMPRESSIONS : COMPRESSIONS.slice(0, 1)) {
-      const other = await runJob(await prepared({ format: "parquet", compression }), TREES);
-      assert.equal(withoutProvenance(other.text), withoutProvenance(one.text));
-    }
   });
 });
 

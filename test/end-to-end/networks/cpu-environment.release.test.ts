@@ -1,7 +1,7 @@
-/** The environment of networks for CPUs only: it is smaller, gives the same bytes, and refuses a GPU. */
+/** The environment of networks for CPUs only: it gives the same bytes, and refuses a GPU. */
 import assert from "node:assert/strict";
-import { lstatSync, mkdirSync, readdirSync } from "node:fs";
-import { dirname, join } from "node:path";
+import { mkdirSync, readdirSync } from "node:fs";
+import { join } from "node:path";
 import { after, before, describe, test } from "node:test";
 import { LOSS_TYPES } from "../../../src/contract/config/networks/networks.ts";
 import { MucastError } from "../../../src/contract/errors/errors.ts";
@@ -12,7 +12,6 @@ import { EnginePool } from "../../../src/engine/pool/pool.ts";
 import { runDlJob } from "../../../src/jobs/run-job.ts";
 import type { JobEngine, OpenEngine } from "../../../src/jobs/shared/job.ts";
 import { openWorkFolder } from "../../../src/jobs/shared/work-folder.ts";
-import { mucast } from "../commands/command.ts";
 import { type BlobPair, removeFolders, runJob, withoutIdentity, writeMarket } from "../jobs/job-runs.ts";
 import { smallMarket } from "../markets/network-market.ts";
 import { JOINT, networkConfig, PER_TICKER } from "./network-jobs.ts";
@@ -87,27 +86,4 @@ describe("the environment for CPUs only", { timeout: 600_000 }, () => {
         ),
     );
   });
-
-  test("says in mucast doctor that it is for CPUs only", async () => {
-    const { code, stdout } = await mucast(["doctor"], { env: { [PYTHON_VARIABLE]: pythons.cpu } });
-    assert.equal(code, 0, stdout);
-    assert.match(stdout, /run_dl_job, networks: ready/);
-    assert.match(stdout, /CUDA devices: none, this environment is for CPUs only; for GPUs, /);
-  });
-
-  test("takes at most 3.7 GB of disk", {
-    skip: process.platform !== "linux" || process.arch !== "x64",
-  }, () => {
-    const bytes = bytesOf(dirname(dirname(pythons.cpu)));
-    assert.ok(bytes < 3.7e9, `${bytes}`);
-  });
 });
-
-/** Of all files, each link as one; Node's own recursive readdir follows `lib64`. */
-function bytesOf(folder: string): number {
-  return readdirSync(folder, { withFileTypes: true }).reduce((sum, entry) => {
-    const path = join(folder, entry.name);
-    if (entry.isDirectory()) return sum + bytesOf(path);
-    return sum + lstatSync(path).size;
-  }, 0);
-}

@@ -91,13 +91,3 @@ test("a feature that a ticker lacks counts as constant, with a warning", async (
   for (const name of [/level/, /\b2\b/]) assert.match(told[0]!.message, name);
   assert.deepEqual([other.mu, other.forecasts, other.training], [one.mu, one.forecasts, one.training]);
 });
-
-test("a single ticker is a portfolio, whatever the loss", async () => {
-  const config = networkConfig("portfolio_transformer", {
-    training: { loss_type: "mahalanobis" },
-    intervals: {},
-  });
-  const { output } = await jobOn(without(MARKET, ...OTHERS), config);
-  assert.deepEqual(Object.keys(output.mu), ["JPM"]);
-  assert.equal(output.metrics.score.cross_section.dates, 0);
-});

@@ -3,10 +3,9 @@ import assert from "node:assert/strict";
 import { after, describe, test } from "node:test";
 import { MucastError } from "../../../src/contract/errors/errors.ts";
 import type { OutputBlob } from "../../../src/contract/output/output-blob.ts";
-import { IN_RELEASE_TIER } from "../../whole-matrix.testing.ts";
 import { type BlobPair, type JobRun, removeFolders, withoutIdentity, writeMarket } from "../jobs/job-runs.ts";
 import type { Market } from "../markets/market.ts";
-import { smallMarket, TICKERS, withFeatures, without, withPrices } from "../markets/network-market.ts";
+import { smallMarket, TICKERS, without } from "../markets/network-market.ts";
 import { Seeded } from "../markets/seeded.ts";
 import { networkConfig, runNetworkJob } from "./network-jobs.ts";
 
@@ -62,11 +61,6 @@ function shuffled(market: Market): Market {
 const anonymous = ({ output }: JobRun) => ({ ...output, id: "", created_at: "", provenance: {} });
 
 describe("the same request gives the same bytes", { concurrency: 2 }, () => {
-  test("of lstm with one worker and three", IN_RELEASE_TIER, async () => {
-    const three = await runNetworkJob(await small(), LSTM, 3);
-    assert.equal(withoutIdentity(three.text), withoutIdentity((await whole()).text));
-  });
-
   test("of portfolio_transformer with one worker and three, with tickers and dates in another order", async () => {
     const one = await runNetworkJob(await small(), TRANSFORMER, 1);
     const three = await runNetworkJob(await small(), TRANSFORMER, 3);
@@ -74,18 +68,7 @@ describe("the same request gives the same bytes", { concurrency: 2 }, () => {
     const other = await jobOn(shuffled(MARKET), TRANSFORMER);
     assert.deepEqual(anonymous(other), anonymous(one));
   });
-
-  test("except for another seed", async () => {
-    const { output } = await runNetworkJob(await small(), LSTM.replace('"seed":7', '"seed":8'));
-    for (const ticker of TICKERS) assert.notEqual(output.mu[ticker], (await whole()).output.mu[ticker]);
-  });
 });
-
-/** The market with one value of a ticker so extreme that no scaling brings it near the others. */
-const outlier = (market: Market, ticker: string, index: number) =>
-  withFeatures(market, ticker, (cell, date) => (date === MARKET.featureDates[index] ? 1e300 : cell), [
-    "noise",
-  ]);
 
 describe("with one network per ticker, no byte of a ticker changes", { concurrency: 2 }, () => {
   test("when another is removed, a third is added, and the order changes", async () => {
@@ -99,46 +82,6 @@ describe("with one network per ticker, no byte of a ticker changes", { concurren
     assert.equal(said(output, kept), said((await whole()).output, kept));
     assert.notEqual(output.mu.ZZZ, output.mu.AAPL, "each ticker's network begins with weights of its own");
   });
-
-  test("when others fail: by a value of 1e300 that trains, or a price that never moves", async () => {
-    // A recurrent network would treat such a value as merely large.
-    const mlp = networkConfig("mlp", { intervals: {} });
-    const undisturbed = await runNetworkJob(await small(), mlp);
-    const broken = withPrices(outlier(MARKET, "MSFT", 40), "KO", () => 40);
-    const run = await runNetworkJob(await writeMarket(broken), mlp, 3);
-    const { output, events } = run;
-    assert.deepEqual(
-      output.failures.map(({ ticker, code }) => [ticker, code]),
-      [
-        ["KO", "constant_target"],
-        ["MSFT", "diverged"],
-      ],
-    );
-    assert.deepEqual(
-      events.flatMap((event) => (event.kind === "failure" ? [event.failure] : [])),
-      output.failures,
-    );
-    assert.deepEqual(
-      [Object.keys(output.mu), Object.keys(output.training!)],
-      [
-        ["AAPL", "JPM"],
-        ["AAPL", "JPM"],
-      ],
-    );
-    assert.equal(said(output, ["AAPL", "JPM"]), said(undisturbed.output, ["AAPL", "JPM"]));
-  });
-});
-
-test("a lookback longer than one ticker's history fails only that ticker, with its counts", async () => {
-  const late = withPrices(MARKET, "KO", (cell, date) => (date < MARKET.priceDates[70]! ? null : cell));
-  const { output } = await jobOn(late, networkConfig("mlp", { data: { lookback: 70 } }));
-  assert.deepEqual(
-    output.failures.map(({ ticker, code }) => [ticker, code]),
-    [["KO", "insufficient_history"]],
-  );
-  assert.match(output.failures[0]!.message, /lookback|window/);
-  assert.match(output.failures[0]!.message, /\b70\b/);
-  assert.deepEqual(Object.keys(output.mu).sort(), ["AAPL", "JPM", "MSFT"]);
 });
 
 async function failure(market: Market, config: string): Promise<MucastError> {
@@ -160,16 +103,5 @@ describe("a job fails", { concurrency: 2 }, () => {
       error.data.failures?.map(({ ticker, code }) => [ticker, code]),
       [...TICKERS].sort().map((ticker) => [ticker, "diverged"]),
     );
-  });
-
-  test("with diverged if the single network of all tickers does", async () => {
-    const error = await failure(MARKET, networkConfig("portfolio_lstm", { training: WILD }));
-    assert.equal(error.code, "diverged");
-  });
-
-  test("with insufficient_history if no ticker is as long as the lookback", async () => {
-    const error = await failure(MARKET, networkConfig("portfolio_transformer", { data: { lookback: 500 } }));
-    assert.equal(error.code, "insufficient_history");
-    assert.equal(error.data.failures?.length, TICKERS.length);
   });
 });

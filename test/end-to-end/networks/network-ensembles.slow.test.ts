@@ -10,16 +10,7 @@ import type { EnginePool } from "../../../src/engine/pool/pool.ts";
 import type { EngineTask, ResultOf } from "../../../src/engine/pool/protocol.ts";
 import { runDlJob } from "../../../src/jobs/run-job.ts";
 import type { OpenEngine } from "../../../src/jobs/shared/job.ts";
-import { IN_RELEASE_TIER } from "../../whole-matrix.testing.ts";
-import { engineThatCrashes } from "../faults/crashing-engine.ts";
-import {
-  type BlobPair,
-  type JobRun,
-  removeFolders,
-  runJob,
-  withoutIdentity,
-  writeMarket,
-} from "../jobs/job-runs.ts";
+import { type BlobPair, type JobRun, removeFolders, runJob, writeMarket } from "../jobs/job-runs.ts";
 import { openSharedEngine } from "../jobs/shared-engines.ts";
 import { smallMarket, TICKERS, withFeatures } from "../markets/network-market.ts";
 import { networkConfig, runNetworkJob } from "./network-jobs.ts";
@@ -116,12 +107,6 @@ for (const kind of Object.keys(KINDS) as Kind[]) {
         }
       }
     });
-
-    test("has the same bytes with one worker and with three", IN_RELEASE_TIER, async () => {
-      const one = await runNetworkJob(pair, configOf(kind, ENSEMBLE), 1);
-      const three = await runNetworkJob(pair, configOf(kind, ENSEMBLE), 3);
-      assert.equal(withoutIdentity(three.text), withoutIdentity(one.text));
-    });
   });
 }
 
@@ -153,26 +138,5 @@ describe("a member that fails", () => {
     assert.match(failure!.message, /^MSFT member 0: /);
     assert.deepEqual(Object.keys(output.mu_spread!), Object.keys(output.mu));
     assert.equal(Object.keys(output.mu).includes("MSFT"), false);
-  });
-
-  test("because its worker died twice fails only its ticker", async () => {
-    const config = networkConfig("mlp", { training: { ensemble: 3 } });
-    const undisturbed = await runNetworkJob(pair, config, 3);
-    const crashing = engineThatCrashes(1, ["MSFT member 1"]);
-    const { output } = await runJob(pair, config, 3, runDlJob, crashing);
-    assert.deepEqual(
-      output.failures.map(({ ticker, code }) => [ticker, code]),
-      [["MSFT", "engine_crashed"]],
-    );
-    const { MSFT: _, ...others } = undisturbed.output.forecasts;
-    assert.deepEqual(output.forecasts, others);
-  });
-
-  test("of a joint network ends the job, with a message that names it", async () => {
-    const wild = { optimizer: "sgd", learning_rate: 1e30, grad_clip: 0, ensemble: 2 };
-    await assert.rejects(runNetworkJob(pair, networkConfig("portfolio_lstm", { training: wild }), 3), {
-      code: "diverged",
-      message: /^portfolio member 0: /,
-    });
   });
 });

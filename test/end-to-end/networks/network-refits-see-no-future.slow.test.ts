@@ -4,19 +4,8 @@ import { after, describe, test } from "node:test";
 import type { OutputBlob } from "../../../src/contract/output/output-blob.ts";
 import { WHOLE_MATRIX } from "../../whole-matrix.testing.ts";
 import { removeFolders } from "../jobs/job-runs.ts";
-import { changedAfter, pricesChangedAfter } from "../markets/later-changes.ts";
-import { withPrices } from "../markets/network-market.ts";
-import {
-  between,
-  config,
-  DIRTY,
-  jobOn,
-  joinsOf,
-  LISTINGS,
-  MARKET,
-  RELATIVE,
-  sampled,
-} from "./refitted-networks.ts";
+import { changedAfter } from "../markets/later-changes.ts";
+import { config, DIRTY, jobOn, joinsOf, MARKET, RELATIVE, sampled } from "./refitted-networks.ts";
 
 after(removeFolders);
 
@@ -85,40 +74,4 @@ describe("later data change nothing earlier", () => {
       });
     }
   }
-
-  test("prices after the first date of a block change none of its forecasts, but those of networks that train on them", async () => {
-    for (const option of WHOLE_MATRIX
-      ? (["cnn", "portfolio_lstm"] as const)
-      : (["portfolio_lstm"] as const)) {
-      const text = config(option, { refit_every: 15 });
-      const whole = await jobOn(MARKET, text);
-      const { blocks } = whole.refits!;
-      const [start, next, last] = [1, 2, -1].map((b) => blocks.at(b)!.start) as [string, string, string];
-      const changed = await jobOn(pricesChangedAfter(start, MARKET), text);
-      assert.deepEqual(between("", next, changed), between("", next, whole));
-      for (const [i, [ticker, rows]] of between(last, undefined, whole).entries()) {
-        assert.notDeepEqual(between(last, undefined, changed)[i]![1], rows, `${option} ${String(ticker)}`);
-      }
-    }
-  });
-
-  test("a later price of a late ticker decides whether it has a forecast, not what a joint network learns from it", async () => {
-    const text = config("portfolio_lstm", { refit_every: 20 });
-    const { start } = (await jobOn(LISTINGS, text)).refits!.blocks[1]!;
-    const days = LISTINGS.priceDates;
-    const later = days[days.indexOf(start) + 9]!;
-    const jobs = [[], [later]].map((kept: string[]) =>
-      jobOn(
-        withPrices(LISTINGS, "KO", (cell, date) => (date < start || kept.includes(date) ? cell : null)),
-        text,
-      ),
-    );
-    const [ended, traded] = (await Promise.all(jobs)) as [OutputBlob, OutputBlob];
-    assert.deepEqual([joinsOf(ended), joinsOf(traded)], [{ XOM: 2 }, { KO: 1, XOM: 2 }]);
-    assert.deepEqual(ended.failures.map(({ ticker }) => ticker).sort(), ["10", "KO"]);
-    const isOther = ([ticker]: unknown[]) => ticker !== "KO";
-    const before = between("", later, ended).filter(isOther);
-    assert.deepEqual(before, between("", later, traded).filter(isOther));
-    assert.equal(ended.refits!.blocks[1]!.fit_rows, traded.refits!.blocks[1]!.fit_rows);
-  });
 });

@@ -5,58 +5,16 @@ import { fileURLToPath } from "node:url";
 import { auditContext, auditInputs } from "../../../src/audit/checked.testing.ts";
 import { runAudit } from "../../../src/audit/run-audit.ts";
 import { truncation } from "../../../src/audit/truncation/truncation.ts";
-import type { OutputBlob } from "../../../src/contract/output/output-blob.ts";
 import { JOBS } from "../../../src/jobs/run-job.ts";
 import { validateJob } from "../../../src/jobs/validate-job.ts";
-import { openDocument } from "../../../src/outputs/open-document.ts";
 import { replayOutput } from "../../../src/replay/replay.ts";
-import { checkedEvidence } from "../../../src/report/evidence/check-metrics.ts";
-import { IN_RELEASE_TIER, WHOLE_MATRIX } from "../../whole-matrix.testing.ts";
-import { removeFolders, withoutIdentity, writeMarket } from "../jobs/job-runs.ts";
+import { IN_RELEASE_TIER } from "../../whole-matrix.testing.ts";
+import { removeFolders, writeMarket } from "../jobs/job-runs.ts";
 import { openSharedEngine } from "../jobs/shared-engines.ts";
 import { runNetworkJob } from "./network-jobs.ts";
-import { config, DIRTY, EVERY, LISTINGS, RELATIVE, sampled } from "./refitted-networks.ts";
+import { config, DIRTY, LISTINGS, RELATIVE, sampled } from "./refitted-networks.ts";
 
 after(removeFolders);
-
-test("a single block gives the forecasts of a job without refits, and a warning", async () => {
-  const blobs = await writeMarket(DIRTY);
-  for (const [option, settings, sections] of sampled([
-    ["mlp", { shrinkage: "own" }, { intervals: {}, training: { ensemble: 2 } }],
-    ["portfolio_lstm", RELATIVE, { intervals: {} }],
-  ] as const)) {
-    const without = await runNetworkJob(blobs, config(option, settings, sections));
-    const one = await runNetworkJob(blobs, config(option, { ...settings, refit_every: 1000 }, sections));
-    const { refits, model, warnings, provenance: _, id: __, created_at: ___, ...rest } = one.output;
-    assert.equal(refits!.blocks.length, 1);
-    assert.equal(model.refit_every, 1000);
-    assert.deepEqual(
-      warnings.filter(({ code }) => code !== "no_refit"),
-      without.output.warnings,
-    );
-    assert.equal(warnings.length, without.output.warnings.length + 1);
-    for (const [key, value] of Object.entries(rest)) {
-      assert.deepEqual(value, without.output[key as keyof OutputBlob], key);
-    }
-  }
-});
-
-test("any number of workers gives the same bytes", async () => {
-  const blobs = await writeMarket(DIRTY);
-  for (const [option, settings] of sampled([
-    ["mlp", { refit_every: EVERY, shrinkage: "pooled" }],
-    ["lstm", { refit_every: EVERY }],
-    ["portfolio_lstm", { refit_every: EVERY, ...RELATIVE }],
-    ["portfolio_transformer", { refit_every: EVERY }],
-  ] as const)) {
-    const text = config(option, settings, { training: { ensemble: 2 }, intervals: {} });
-    // Other files use the engine with three workers, too.
-    const [one, ...more] = await Promise.all(
-      (WHOLE_MATRIX ? [1, 2, 3, 4] : [1, 3]).map((workers) => runNetworkJob(blobs, text, workers)),
-    );
-    for (const { text } of more) assert.equal(withoutIdentity(text), withoutIdentity(one!.text), option);
-  }
-});
 
 test("a preview shows the networks, blocks and warnings of the job", async () => {
   const blobs = await writeMarket(DIRTY);
@@ -89,18 +47,6 @@ test("a preview shows the networks, blocks and warnings of the job", async () =>
       preview.failures.map(({ ticker, code }) => [ticker, code]),
       output.failures.map(({ ticker, code }) => [ticker, code]),
     );
-  }
-});
-
-test("the metrics of the output match its forecasts", IN_RELEASE_TIER, async () => {
-  for (const [option] of sampled([["mlp"], ["portfolio_lstm"]] as const)) {
-    const text = config(option, { refit_every: 8, shrinkage: "pooled" }, { intervals: {} });
-    const { url } = await runNetworkJob(await writeMarket(DIRTY), text);
-    const document = await openDocument(url, { policy: { allowed: [] }, blobUrl: undefined });
-    const evidence = checkedEvidence(document);
-    assert.ok(evidence.meanTable !== undefined);
-    const means = new Set(evidence.rows.flatMap(({ trainingMean }) => [...trainingMean]));
-    assert.ok(means.size > evidence.rows.length);
   }
 });
 

@@ -7,7 +7,7 @@ import { after, describe, test } from "node:test";
 import type { OutputBlob } from "../../../src/contract/output/output-blob.ts";
 import { type JobRun, removeFolders, writeMarket } from "../jobs/job-runs.ts";
 import { corruptedAfter, upTo } from "../markets/corrupted-market.ts";
-import { type Cell, type Market, weekdays } from "../markets/market.ts";
+import { type Market, weekdays } from "../markets/market.ts";
 import {
   type Change,
   dirtyNetworkMarket,
@@ -97,39 +97,6 @@ describe("data after a day past the cut change no earlier forecast", { concurren
   });
 });
 
-test("a value beyond float32 on a day past the cut costs no earlier forecast", async () => {
-  const day = DATES[140]!;
-  const absurd = withFeatures(MARKET, "MSFT", (cell, date) => (date === day ? 1e300 : cell), ["noise"]);
-  const [one, other] = [await whole(TRANSFORMER), await jobOn(absurd, TRANSFORMER)];
-  assert.equal(upTo(DATES[139]!, other.output), upTo(DATES[139]!, one.output));
-  assert.deepEqual(other.output.mu, one.output.mu);
-});
-
-describe("a forecast depends only on the rows of its window", { concurrency: 2 }, () => {
-  for (const [name, config] of [
-    ["lstm", LSTM],
-    ["cnn", networkConfig("cnn")],
-    ["mlp", MLP],
-    ["portfolio_lstm", PORTFOLIO_LSTM],
-    ["portfolio_transformer", TRANSFORMER],
-  ] as const) {
-    test(`${name}, five rows`, async () => {
-      const moved = withAll(MARKET, { features: elsewhere((i) => i === 140, [3, -3, 1e6]) });
-      const [one, other] = [await whole(config), await jobOn(moved, config)];
-      const changed = TICKERS.flatMap((ticker) => {
-        const [a, b] = [one.output.forecasts[ticker]!, other.output.forecasts[ticker]!];
-        assert.deepEqual(b.dates, a.dates);
-        return a.dates.filter((_, i) => a.predicted[i] !== b.predicted[i]);
-      });
-      const dates = [...new Set(changed)].sort();
-      assert.equal(dates[0], DATES[140], "the features of a day are known on that day");
-      // A pooling network may not respond to a day far back.
-      if (name === "cnn") assert.ok(dates.at(-1)! <= DATES[144]!);
-      else assert.deepEqual(dates, DATES.slice(140, 145));
-    });
-  }
-});
-
 /*
  * 129 fit rows hold 125 windows of five rows. Without intervals 100 of them train, those that end on dates 4 to 103;
  * with intervals 89, up to date 92, and 18 validate, up to date 110. A label is realised on the next date.
@@ -153,17 +120,6 @@ describe("training, scaler and target scale see only the training part", { concu
       assert.notDeepEqual(other.training, one.training, "validation saw them");
     });
   }
-
-  test("mlp: the last training row changes them, and so does its label", async () => {
-    const last = (index: number) => (cell: Cell, date: string) => (date === DATES[index] ? 17 : cell);
-    const moved = withPrices(withFeatures(MARKET, "AAPL", last(103)), "MSFT", last(104));
-    const [one, other] = [(await whole(MLP)).output, (await jobOn(moved, MLP)).output];
-    for (const ticker of ["AAPL", "MSFT"]) {
-      assert.notDeepEqual(other.training![ticker], one.training![ticker], ticker);
-    }
-    for (const ticker of ["JPM", "KO"])
-      assert.deepEqual(other.training![ticker], one.training![ticker], ticker);
-  });
 
   for (const [name, config] of [
     ["lstm", LSTM],

@@ -92,9 +92,3 @@ describe("a job is refused, and creates nothing, with", { concurrency: 2 }, () =
       says: /cuda:77/,
     }));
 });
-
-test("reports every fault of a config at once", () => {
-  const config = networkConfig("mlp", { training: { epochs: 0, patince: 3 }, data: { lookback: "x" } });
-  const says = /^(?=.*training_params\.epochs)(?=.*patience)(?=.*data_processing\.lookback)/s;
-  return assertRefused(runDlJob, small, config, { code: "invalid_request", exit: 2, says }, noEngine);
-});

@@ -1,7 +1,6 @@
 /** `choice` in whole jobs: what it publishes, its warnings, workers, and that no later label changes an earlier choice. */
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
-import type { MucastError } from "../../../src/contract/errors/errors.ts";
 import type { OutputBlob } from "../../../src/contract/output/output-blob.ts";
 import { IN_RELEASE_TIER } from "../../whole-matrix.testing.ts";
 import { type BlobPair, removeFolders, runJob, withoutIdentity, writeMarket } from "../jobs/job-runs.ts";
@@ -106,18 +105,4 @@ test("a candidate that fails on a ticker, a short warm-up and a choice that find
     assert.ok(codes.has(code), `${code} in ${[...codes]}`);
   const { tickers } = output.choice!.candidates[1]!;
   assert.ok(tickers < output.choice!.candidates[0]!.tickers);
-});
-
-test("arguments that a library refuses name the first candidate that has them", async () => {
-  const refused = { model: "lightgbm", scaler: "none", model_params: { max_bin: -5 } };
-  const candidates = [
-    { model: "lasso" },
-    { ...refused, label: "one" },
-    { ...refused, label: "two", fit: "pooled" },
-  ];
-  await assert.rejects(runJob(clean, configOf({ candidates })), (error: MucastError) => {
-    assert.equal(error.code, "invalid_model_params");
-    assert.match(error.message, /^candidate 2 \(one\): /);
-    return true;
-  });
 });

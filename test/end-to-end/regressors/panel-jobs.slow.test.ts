@@ -17,7 +17,7 @@ import { assertValid } from "../jobs/published-schemas.ts";
 import { openSharedEngine } from "../jobs/shared-engines.ts";
 import { changedAfter, forecastsUpTo } from "../markets/later-changes.ts";
 import type { Cell, Market } from "../markets/market.ts";
-import { dirtyPanelMarket, panelMarket } from "../markets/panel-market.ts";
+import { panelMarket } from "../markets/panel-market.ts";
 import { networkConfig, runNetworkJob, type Sections } from "../networks/network-jobs.ts";
 
 after(removeFolders);
@@ -82,26 +82,6 @@ describe("later data change no earlier forecast", () => {
 describe("later data change no earlier forecast,", () => {
   const last = MARKET.priceDates[160]!;
 
-  test("on blobs with late listings, gaps and absent features", async () => {
-    const market = dirtyPanelMarket();
-    const whole = await jobOn(market, config(ALL));
-    const [fold] = whole.cross_validation!.AAPL!.folds.slice(1);
-    for (const day of [fold!.test_start, last]) {
-      const changed = await jobOn(changedAfter(day, market), config(ALL));
-      assert.deepEqual(forecastsUpTo(day, changed), forecastsUpTo(day, whole));
-      assert.notDeepEqual(changed.forecasts, whole.forecasts);
-    }
-  });
-
-  for (const delay of [0, ...DELAYS]) {
-    test(`interval or factor with delay ${delay}`, async () => {
-      const text = config({ ...ALL, delay, shrinkage: "pooled", intervals: { alpha: 0.2 } });
-      const [whole, changed] = [await jobOn(MARKET, text), await jobOn(changedAfter(last, MARKET), text)];
-      assert.deepEqual(forecastsUpTo(last, changed), forecastsUpTo(last, whole));
-      assert.notDeepEqual(changed.forecasts, whole.forecasts);
-    });
-  }
-
   const networks = ["lstm", "portfolio_lstm", "portfolio_transformer"] as const;
   for (const [option, delay] of [
     ...networks.map((option) => [option, 0] as const),
@@ -136,16 +116,6 @@ describe("later data change no earlier forecast,", () => {
   }
 });
 
-test("labels after the cut change no fit", async () => {
-  const cut = MARKET.bounds.Learning_end!;
-  const [whole, changed] = await Promise.all([
-    jobOn(MARKET, config(ALL)),
-    jobOn(changedAfter(cut, MARKET), config(ALL)),
-  ]);
-  for (const key of ["pooled", "fits", "cross_validation"] as const)
-    assert.deepEqual(changed[key], whole[key]);
-});
-
 for (const [job, operation, text] of [
   ["a job with all three", "run_ml_job", config(ALL)],
   ["a network of relative targets", "run_dl_job", relativeNetwork("portfolio_lstm", {})],
@@ -167,16 +137,6 @@ for (const [job, operation, text] of [
     assert.equal(verdict, "identical");
   });
 }
-
-test("any number of workers gives the same forecasts", async () => {
-  const blobs = await writeMarket(MARKET);
-  const one = await runJob(blobs, config(ALL, { model: "linear" }), 1);
-  // Other files use the engine with three workers, too.
-  const three = await runJob(blobs, config(ALL, { model: "linear" }), 3);
-  for (const key of ["mu", "forecasts", "cross_validation", "pooled"] as const) {
-    assert.deepEqual(three.output[key], one.output[key]);
-  }
-});
 
 test("a joint network that monitors the IC records it, and keeps the epoch with the highest", async () => {
   const blobs = await writeMarket(MARKET);
@@ -200,18 +160,6 @@ test("a joint network that monitors the IC records it, and keeps the epoch with 
   const recorded = ({ model }: typeof byIc.output) => model.training_params as object;
   assert.equal((recorded(byIc.output) as { monitor?: string }).monitor, "ic");
   assert.ok(!Object.hasOwn(recorded(byLoss.output), "monitor"));
-});
-
-test("a joint network of too few tickers cannot monitor the IC", async () => {
-  const blobs = await writeMarket({
-    ...MARKET,
-    features: new Map([...MARKET.features].slice(0, 4)),
-  });
-  const text = networkConfig("portfolio_lstm", { training: { monitor: "ic" } });
-  await assert.rejects(runNetworkJob(blobs, text), {
-    code: "insufficient_history",
-    message: /more than 4 tickers/,
-  });
 });
 
 describe("failures", () => {
@@ -271,16 +219,6 @@ describe("failures", () => {
     });
   });
 
-  test("a ticker without a current row has no mu, and the others have theirs", async () => {
-    const ended = withFeatures((cells, ticker) =>
-      ticker === "KO" ? cells.map((cell, i) => (i > 165 ? null : cell)) : cells,
-    );
-    const output = await jobOn(ended, config(ALL));
-    assert.ok(!Object.hasOwn(output.mu, "KO"));
-    assert.equal(Object.keys(output.mu).length, 6);
-    assert.ok(output.warnings.some(({ code, ticker }) => code === "stale_ticker" && ticker === "KO"));
-  });
-
   test("with fewer than five tickers, no ticker is left", async () => {
     const few = ["KO", "XOM", "10"];
     const prices = new Map([...MARKET.prices].filter(([ticker]) => !few.includes(ticker)));
@@ -290,17 +228,6 @@ describe("failures", () => {
     // No feature is scored, so cross_section adds none.
     const output = await jobOn({ ...MARKET, prices }, config({ cross_section: true }));
     assert.equal(output.fits!.AAPL!.features, 6);
-  });
-
-  test("refuses a feature with the name of a z-score", async () => {
-    const columns = MARKET.features.get("KO")!;
-    const features = new Map([
-      ...MARKET.features,
-      ["KO", new Map([...columns, ["noise (z)", columns.get("noise")!]])] as const,
-    ]);
-    const error = await failure({ ...MARKET, features }, config({ cross_section: true }));
-    assert.equal(error.code, "invalid_data");
-    assert.match(error.message, /"noise \(z\)" has the name that cross_section gives/);
   });
 });
 
@@ -327,19 +254,5 @@ test("a preview shows the matrix, folds and warnings of the job", async () => {
     Object.entries(output.fits!)
       .map(([ticker, { fit_rows: own }]) => [ticker, own])
       .sort(),
-  );
-});
-
-test("shrinkage without a fold says that its factor is 0, and keeps the model's own forecasts beside", async () => {
-  const text = config({ ...ALL, cv_test_size: 500, shrinkage: "pooled" });
-  const { mu, mu_model, warnings, metrics } = await jobOn(MARKET, text);
-  assert.deepEqual(new Set(Object.values(mu)), new Set([metrics.shrinkage!.levels!.score[0]!.level]));
-  const ofJob = warnings.filter(({ code, ticker }) => code === "fewer_folds" && ticker === undefined);
-  assert.match(ofJob[0]!.message, /the factor of shrinkage pooled is 0\. mu_model/);
-  const { warnings: without, mu: own } = await jobOn(MARKET, config({ ...ALL, cv_test_size: 500 }));
-  assert.deepEqual(mu_model, own);
-  assert.deepEqual(
-    without.filter(({ code, ticker }) => code === "fewer_folds" && ticker === undefined),
-    [],
   );
 });

@@ -96,22 +96,6 @@ describe("the numbers of a plain script", { concurrency: 2 }, () => {
   }
 });
 
-test("the dirty blobs have thin dates, absent features and a ticker that fails because of the settings", async () => {
-  const { output } = await runJob(
-    pairs.at(-1)!,
-    CONFIGS[CASES.findIndex(({ model }) => model === "catboost")]!,
-  );
-  const codes = new Set<string>(output.warnings.map(({ code }) => code));
-  for (const code of ["thin_dates", "feature_absent", "long_gap"]) assert.ok(codes.has(code), code);
-  assert.deepEqual(
-    output.failures.map(({ ticker, code }) => [ticker, code]),
-    [["EARLY", "few_tickers"]],
-  );
-  assert.ok(output.warnings.some(({ code, count }) => code === "thin_dates" && count! > 1));
-  assert.equal(output.fits!.AAPL!.importances, undefined);
-  assert.ok(output.pooled!.importances!.length > 0);
-});
-
 function assertSamePanel(output: OutputBlob, twin: PanelTwin, tolerance: number): void {
   assert.deepEqual(
     output.failures.map(({ ticker }) => ticker),

@@ -1,16 +1,11 @@
 /** What the fits of `refit_every` may not see, what they leave unchanged, and what happens when they fail. */
 import assert from "node:assert/strict";
 import { after, describe, test } from "node:test";
-import { auditContext, auditInputs } from "../../../src/audit/checked.testing.ts";
-import { runAudit } from "../../../src/audit/run-audit.ts";
-import { truncation } from "../../../src/audit/truncation/truncation.ts";
+import { auditContext } from "../../../src/audit/checked.testing.ts";
 import type { OutputBlob } from "../../../src/contract/output/output-blob.ts";
 import { validateJob } from "../../../src/jobs/validate-job.ts";
-import { openDocument } from "../../../src/outputs/open-document.ts";
-import { checkedEvidence } from "../../../src/report/evidence/check-metrics.ts";
 import { WHOLE_MATRIX } from "../../whole-matrix.testing.ts";
-import { removeFolders, runJob, withoutIdentity, writeMarket } from "../jobs/job-runs.ts";
-import { openSharedEngine } from "../jobs/shared-engines.ts";
+import { removeFolders, runJob, writeMarket } from "../jobs/job-runs.ts";
 import { changedAfter, pricesChangedAfter } from "../markets/later-changes.ts";
 import type { Cell, Market } from "../markets/market.ts";
 import { dirtyPanelMarket, lateListings, learningUntil, panelMarket } from "../markets/panel-market.ts";
@@ -102,35 +97,6 @@ test("prices after the first date of a block change none of its forecasts, but t
   }
 });
 
-describe("the audit's truncations are clean", () => {
-  const one = { ...RELATIVE, refit_every: 7, shrinkage: "pooled" };
-  for (const settings of WHOLE_MATRIX ? [one, { refit_every: 7, intervals: {} }] : [one]) {
-    test(JSON.stringify(settings), async () => {
-      const { features, prices } = await writeMarket(DIRTY);
-      const request = {
-        featureUrl: features,
-        dataExtractorUrl: prices,
-        config: config(settings),
-        id: "audit",
-      };
-      const context = auditContext({ openEngine: openSharedEngine });
-      const { checks } = await runAudit(auditInputs({ request }), context, { checks: [truncation] });
-      assert.equal(checks.truncation!.status, "clean");
-    });
-  }
-});
-
-test("any number of workers gives the same bytes", async () => {
-  const blobs = await writeMarket(DIRTY);
-  for (const settings of [
-    { refit_every: 8, intervals: {} },
-    { refit_every: 8, ...RELATIVE },
-  ]) {
-    const [one, three] = await Promise.all([1, 3].map((workers) => runJob(blobs, config(settings), workers)));
-    assert.equal(withoutIdentity(three!.text), withoutIdentity(one!.text));
-  }
-});
-
 test("a single block gives the forecasts of a job without refits, and a warning", async () => {
   const blobs = await writeMarket(DIRTY);
   for (const settings of [
@@ -150,28 +116,6 @@ test("a single block gives the forecasts of a job without refits, and a warning"
     for (const [key, value] of Object.entries(rest)) {
       assert.deepEqual(value, without.output[key as keyof OutputBlob], key);
     }
-  }
-});
-
-test("a job without a cut forecasts one date, and refits change nothing", async () => {
-  const open = { ...MARKET, bounds: { ...MARKET.bounds, Learning_end: null } };
-  const output = await jobOn(open, config({ refit_every: 1 }));
-  assert.ok(output.warnings.some(({ code }) => code === "no_refit"));
-  assert.deepEqual(
-    output.refits!.blocks.map(({ start, end, tickers, n }) => [start, end, tickers, n]),
-    [[output.window.as_of, output.window.as_of, 7, 0]],
-  );
-});
-
-test("the metrics of the output match its forecasts, including training means of blocks", async () => {
-  for (const settings of SETTINGS) {
-    const blobs = await writeMarket(DIRTY);
-    const { url } = await runJob(blobs, config(settings));
-    const document = await openDocument(url, { policy: { allowed: [] }, blobUrl: undefined });
-    const evidence = checkedEvidence(document);
-    assert.ok(evidence.meanTable !== undefined);
-    const means = new Set(evidence.rows.flatMap(({ trainingMean }) => [...trainingMean]));
-    assert.ok(means.size > evidence.rows.length);
   }
 });
 
@@ -224,42 +168,6 @@ describe("failures", () => {
     const warning = output.warnings.find(({ code }) => code === "failed_refit")!;
     assert.deepEqual([warning.ticker, warning.count], [undefined, 3]);
   });
-
-  /** The market in which KO has its first price this many dates after the cut. */
-  function listedLate(market: Market, after: number): Market {
-    const first = MARKET.priceDates.indexOf("2021-06-04") + after;
-    const cells = market.prices.get("KO")!.map((cell, i) => (i < first ? null : cell));
-    return { ...market, prices: new Map([...market.prices, ["KO", cells]]) };
-  }
-
-  test("of the first fit of a late ticker fail the ticker alone", async () => {
-    const asked = config({ refit_every: 5, window: 30 }, CATBOOST);
-    const whole = await jobOn(listedLate(MARKET, 5), asked);
-    assert.ok(whole.refits!.by_ticker.KO!.joins);
-    const output = await jobOn(listedLate(flat(MARKET, ["KO"]), 5), asked);
-    assert.deepEqual(
-      output.failures.map(({ ticker, code }) => [ticker, code]),
-      [["KO", "fit_failed"]],
-    );
-    assert.match(output.failures[0]!.message, /constant/);
-    assert.ok(!output.warnings.some(({ code }) => code === "late_ticker"));
-    const { KO: _, ...others } = whole.forecasts;
-    assert.deepEqual(output.forecasts, others);
-  });
-});
-
-test("importances come from the last fit, with their deviation over all fits", async () => {
-  const blobs = await writeMarket(MARKET);
-  const own = await runJob(blobs, config({ refit_every: 20 }));
-  const last = own.output.refits!.by_ticker.KO!.importances!;
-  assert.ok(last.every(({ spread }) => spread! > 0));
-  assert.notDeepEqual(last, own.output.fits!.KO!.importances);
-  const pooled = await runJob(blobs, config({ refit_every: 20, fit: "pooled" }));
-  const { importances } = pooled.output.refits!;
-  assert.equal(importances!.length, pooled.output.pooled!.features);
-  assert.ok(importances!.every(({ spread }) => spread! > 0));
-  const without = importances!.map(({ feature, importance }) => ({ feature, importance }));
-  assert.notDeepEqual(without, pooled.output.pooled!.importances);
 });
 
 test("a preview shows the fits, blocks and warnings of the job", async () => {

@@ -8,11 +8,9 @@ import { formatDay } from "../../../src/contract/market/dates.ts";
 import type { OutputChoice } from "../../../src/contract/output/choice.ts";
 import { findEnvironment } from "../../../src/engine/environment/environment.ts";
 import { noise } from "../../../src/evaluate/choice/choice.testing.ts";
-import { combineNetworks, testedParts } from "../../../src/jobs/dl/combine-networks.ts";
-import { judgedBy, type TrainedTicker } from "../../../src/jobs/dl/trained-ticker.ts";
 import { choiceOf } from "../../../src/jobs/shared/choice/choice-result.ts";
-import { CandidateFits } from "../../../src/jobs/shared/choice/combine-candidates.ts";
-import type { HeldOutPart } from "../../../src/jobs/shared/modelled-ticker.ts";
+import { CandidateFits, combineNetworks } from "../../../src/jobs/shared/choice/combine-candidates.ts";
+import { type HeldOutPart, judgedBy, type ModelledTicker } from "../../../src/jobs/shared/modelled-ticker.ts";
 import { removeFolders } from "../jobs/job-runs.ts";
 import { askTwin, assertClose } from "./plain-twin.ts";
 
@@ -23,7 +21,7 @@ const { settings } = parseDlSettings(
 interface Case {
   readonly choice: Choice<DlSettings>;
   /** One per candidate: the tickers that it trained. */
-  readonly trained: readonly (readonly TrainedTicker[])[];
+  readonly trained: readonly (readonly ModelledTicker[])[];
 }
 
 interface TwinAnswer extends Pick<OutputChoice, "members" | "honest" | "best" | "optimism"> {
@@ -47,7 +45,7 @@ function rowsOf(i: number): { readonly days: Int32Array; readonly labels: Float6
 }
 
 /** @param shift rows that the candidate's windows lack at the start of its validation part. */
-function trainedTicker(i: number, skill: number, seed: number, shift: number): TrainedTicker {
+function trainedTicker(i: number, skill: number, seed: number, shift: number): ModelledTicker {
   const { days, labels } = rowsOf(i);
   const next = noise(seed);
   const predicted = labels.map((y) => skill * y + 0.01 * next());
@@ -64,14 +62,13 @@ function trainedTicker(i: number, skill: number, seed: number, shift: number): T
   const score = part(calibrated, calibrated + 6);
   return {
     ticker: `T${i}`,
-    dates: { ticker: `T${i}`, lastRowDay: 0, lastPriceDay: 0 } as unknown as TrainedTicker["dates"],
+    dates: { ticker: `T${i}`, lastRowDay: 0, lastPriceDay: 0 } as unknown as ModelledTicker["dates"],
     fitLabels: new Float64Array(0),
     ...judgedBy(part(shift, validated), part(validated, calibrated)),
-    labelSquare: (1 + i) * 1e-4,
+    unit: (1 + i) * 1e-4,
     score: { ...score, labels: score.realised, volatility: score.realised },
     models: [],
-    rows: {} as TrainedTicker["rows"],
-    splits: {} as TrainedTicker["splits"],
+    rows: {} as ModelledTicker["rows"],
     warnings: [],
     listed: [],
     ...(seed % 2 === 0 ? { spread: seed / 1_000 } : {}),
@@ -102,7 +99,7 @@ const CASES = CHOICE_RULES.flatMap((rule) =>
 );
 
 function combined({ choice, trained }: Case) {
-  const fits = new CandidateFits<DlSettings, TrainedTicker>(testedParts);
+  const fits = new CandidateFits<DlSettings>();
   for (const [c, own] of trained.entries()) {
     const failures = Array.from({ length: TICKERS }, (_, i) => `T${i}`)
       .filter((ticker) => !own.some((one) => one.ticker === ticker))
@@ -123,12 +120,12 @@ function combined({ choice, trained }: Case) {
 function requestOf({ choice: { rule, measure }, trained }: Case) {
   const rows = ({ days, labelDays, realised, predicted }: HeldOutPart) =>
     Array.from(days, (day, row) => [day, labelDays[row], realised[row], predicted[row]]);
-  const entry = ({ ticker, labelSquare, validation, calibration, score, spread }: TrainedTicker) => [
+  const entry = ({ ticker, unit, tested, score, spread }: ModelledTicker) => [
     ticker,
     {
-      ...{ unit: labelSquare, spread: spread ?? null },
-      validation: rows(validation),
-      calibration: rows(calibration),
+      ...{ unit, spread: spread ?? null },
+      validation: rows(tested[0]!),
+      calibration: rows(tested[1]!),
       score: Array.from(score.days, (day, row) => [day, score.predicted[row]]),
     },
   ];
@@ -179,9 +176,9 @@ function assertSame(outcome: ReturnType<typeof combined>, { choice }: Case, twin
   }
   const codes = outcome.warnings.map(({ code, count }) => ({ code, count: count ?? null }));
   assert.deepEqual(codes, twin.warnings);
-  for (const { ticker, calibration, score, spread = null } of outcome.tickers) {
+  for (const { ticker, residuals, score, spread = null } of outcome.tickers) {
     const expected = twin.tickers[ticker]!;
-    const actual = { calibration: [...calibration.predicted], score: [...score.predicted], spread };
+    const actual = { calibration: [...residuals.predicted], score: [...score.predicted], spread };
     assertClose(actual, expected, 1e-12, ticker);
   }
 }

@@ -301,7 +301,7 @@ def run(params, tickers, late):
     told = choice.told()
     forecasts, factors = published(choice.merged(), params)
     last = {t: rows["last_price"] for t, rows in tickers.items()}
-    last |= {t: rows_until(next(iter(tickers.values()))["fit"][-1], None)["last_price"] for t, rows_until in late.items()}
+    last |= {t: rows_until(next(iter(tickers.values()))["fit"][-1])["last_price"] for t, rows_until in late.items()}
     as_of = max(day for day in last.values() if day is not None)
     mu = {
         t: own["score"][-1][1]

@@ -276,7 +276,7 @@ def run(params, tickers):
 def answer_requests(run, with_late=False):
     """Reads the requests and prints what `run(params, tickers)` answers to each config.
 
-    With `with_late`, it also gets the tickers with too few rows: each as a function that returns the rows for a cut and some features.
+    With `with_late`, it also gets the tickers with too few rows: each as a function that returns the rows for another cut.
     """
     warnings.simplefilter("ignore")
     results = []
@@ -291,10 +291,10 @@ def answer_requests(run, with_late=False):
             params = json.loads(config)["ML params"]
 
             def rows_until(ticker, delay=params.get("delay", 0)):
-                def rows(cut, names=None):
-                    own = {name: values for name, values in features[ticker].items() if names is None or name in names}
-                    return rows_of(prices[ticker], own, feature_days, start, end, cut, delay)
+                def rows(until):
+                    return rows_of(prices[ticker], features[ticker], feature_days, start, end, until, delay)
 
+                rows.cut = cut
                 return rows
 
             rows = {t: rows_until(t)(cut) for t in both}

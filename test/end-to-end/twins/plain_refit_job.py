@@ -46,26 +46,29 @@ class Job:
         self.blocks = blocks or blocks_of(tickers, params.get("refit_every"))
 
     def join_late(self, late, comparison, targets_of):
-        """Adds the tickers that have too few rows at the cut, each at its first block with enough."""
-        names = {name for rows in self.tickers.values() for name in rows["columns"]} if self.pooled else None
+        """Adds the tickers that have too few rows at the cut, each at its first block with enough, and with the features that
+        it had when it first had enough."""
         for ticker, rows_until in late.items():
+            days = [d for d in rows_until(rows_until.cut)["price_days"] if d > rows_until.cut]
+            found = (rows_until(d) for d in days)
+            rows = next((own for own in found if own["columns"] and len(own["fit"]) >= MINIMUM_FIT_ROWS), None)
+            if rows is None:
+                continue
+            if comparison is not None:
+                rows = z_scored({ticker: rows}, comparison)[0][ticker]
+            own = targets_of(ticker, rows) if self.targets is not None else {}
+            whole = rows["fit"] + rows["later"]
+            learned = [d for d in whole if d in rows["label"] and (self.targets is None or (ticker, d) in own)]
             for dates in self.blocks[1:]:
-                rows = rows_until(dates[0], names)
-                if not rows["columns"]:
+                fit = [d for d in learned if rows["label_day"][d] <= dates[0]]
+                if len(fit) < MINIMUM_FIT_ROWS:
                     continue
-                if comparison is not None:
-                    rows = z_scored({ticker: rows}, comparison)[0][ticker]
-                own = targets_of(ticker, rows) if self.targets is not None else {}
-                if self.targets is not None:
-                    rows["fit"] = [d for d in rows["fit"] if (ticker, d) in own]
-                if len(rows["fit"]) < MINIMUM_FIT_ROWS:
-                    continue
-                rows["score"] = [d for d in rows["score"] if d >= dates[0]]
-                if not self.pooled and not rows["score"]:
-                    break
-                self.tickers[ticker], self.joins[ticker] = rows, dates[0]
-                if self.targets is not None:
-                    self.targets.update(own)
+                score, later = [d for d in whole if d >= dates[0]], [d for d in whole if d > fit[-1]]
+                if score:
+                    self.tickers[ticker] = {**rows, "fit": fit, "score": score, "later": later}
+                    self.joins[ticker] = dates[0]
+                    if self.targets is not None:
+                        self.targets.update(own)
                 break
 
     def known(self, ticker, d):

@@ -1,5 +1,5 @@
 import { type Fault, fault, MucastError } from "../../errors/errors.ts";
-import { invalidRequest, joinPath, listedFaults, MAX_FAULTS } from "../../errors/faults.ts";
+import { invalidRequest, listedFaults, MAX_FAULTS } from "../../errors/faults.ts";
 import { printable } from "../../errors/wording.ts";
 import {
   canonicalJson,
@@ -29,7 +29,7 @@ export interface Candidate<Settings> {
 /** Parameters with one value each, in the order in which the caller names them. */
 type SearchPoint = ReadonlyMap<string, RawJson>;
 
-export interface CandidateReader<Settings, Entry> {
+interface CandidateReader<Settings, Entry> {
   /** The path of the job's section in messages. */
   readonly section: string;
   readonly own: Settings;
@@ -52,13 +52,7 @@ export interface CandidateReader<Settings, Entry> {
   readonly identity: readonly (keyof Settings)[];
 }
 
-/** Members of an entry that its label and its points are made from. */
-const NO_SETTINGS = ["label", "grid", "draws", "draw"];
-
-/**
- * Finding a fault takes time, because its message may suggest a name. A small config may have thousands in each of 100 candidates, most of
- * them the same, and an error lists MAX_FAULTS.
- */
+/** Finding a fault takes time, because its message may suggest a name, and a small config may have thousands in each of 100 candidates. */
 const MAX_FAULTS_READ = 10 * MAX_FAULTS;
 
 /**
@@ -68,21 +62,13 @@ const MAX_FAULTS_READ = 10 * MAX_FAULTS;
  * candidates that have MAX_FAULTS_READ.
  */
 export function readCandidates<Settings, Entry extends CandidateEntry>(
-  {
-    candidates: entries,
-    rule,
-    measure,
-    seed,
-  }: Omit<Choice<Settings>, "candidates"> & { candidates: readonly Entry[] },
+  given: Omit<Choice<Settings>, "candidates"> & { readonly candidates: readonly Entry[] },
   raw: readonly RawObject[],
   reader: CandidateReader<Settings, Entry>,
 ): { readonly choice: Choice<Settings>; readonly warnings: readonly Warning[] } {
   const { section, own, nameOf } = reader;
   const listPath = `${section}.choice.candidates`;
-  // The schema's copy lacks the key `__proto__` of a record, so the schema has not checked what is under it.
-  const unchecked = raw.flatMap((entry, i) => protoPaths(entry, `${listPath}[${i}]`));
-  if (unchecked.length > 0) throw invalidRequest(unchecked.map((path) => fault(path, "is not a name")));
-  const count = entries.reduce((sum, entry) => sum + sizeOf(entry), 1);
+  const count = given.candidates.reduce((sum, entry) => sum + sizeOf(entry), 1);
   if (count > LIMITS.candidates) {
     const shown = Number.isSafeInteger(count) ? count : `more than ${Number.MAX_SAFE_INTEGER}`;
     const message = `expands to ${shown} candidates, with the config itself as the first; at most ${LIMITS.candidates} are accepted`;
@@ -90,61 +76,61 @@ export function readCandidates<Settings, Entry extends CandidateEntry>(
   }
   const found = [{ settings: own, path: "the config itself", text: nameOf(own) }];
   const warnings = new Map<string, Warning>();
-  const errors: MucastError[] = [];
-  let faults = 0;
-  for (const [i, entry] of entries.entries()) {
+  const faults = new Map<string, Fault>();
+  let first: MucastError | undefined;
+  let read = 0;
+  const refuse = (error: MucastError, all: readonly Fault[]) => {
+    first ??= error;
+    read += all.length;
+    for (const one of all) faults.set(`${one.path}\n${one.message}`, one);
+  };
+  for (const [i, entry] of given.candidates.entries()) {
     const path = `${listPath}[${i}]`;
-    const { grid } = raw[i]!;
-    const sets = Object.fromEntries(Object.entries(raw[i]!).filter(([name]) => !NO_SETTINGS.includes(name)));
-    const points = [...pointsOf(entry, grid, seed, i)];
+    const { label, grid, draws, draw, ...sets } = raw[i]!;
+    const points = [...pointsOf(entry, grid as RawObject, given.seed, i)];
     if (points.length < sizeOf(entry)) {
       const few = points.length === 1 ? "a single point" : `only ${points.length} different points`;
       const message = `${entry.draws} draws of ${few}; ask for no more than there are, or give a wider range`;
-      errors.push(invalidRequest([fault(`${path}.draws`, message)]));
+      const fewDraws = [fault(`${path}.draws`, message)];
+      refuse(invalidRequest(fewDraws), fewDraws);
     }
     for (const point of points) {
+      if (read >= MAX_FAULTS_READ) break;
       try {
         const { settings, warnings: own } = reader.resolve(sets, point, path);
         found.push({ settings, path, text: labelOf(entry, settings, point, reader) });
         for (const warning of own) warnings.set(warning.message, warning);
       } catch (error) {
         if (!(error instanceof MucastError)) throw error;
-        const placed = placedFaults(error, path, grid === undefined ? "draw" : "grid", point, reader);
-        errors.push(withFaults(error, placed));
-        faults += placed.length;
-        if (faults >= MAX_FAULTS_READ) throw merged(errors);
+        refuse(error, placedFaults(error, path, grid === undefined ? "draw" : "grid", point, reader));
       }
     }
   }
-  if (errors.length > 0) throw merged(errors);
-  requireDifferent(found, reader);
-  return {
-    choice: { rule, measure, seed, candidates: uniquelyLabelled(found) },
-    warnings: [...warnings.values()],
-  };
-}
-
-function pointsOf(
-  { draws, draw }: CandidateEntry,
-  grid: RawJson | undefined,
-  seed: number,
-  stream: number,
-): Iterable<SearchPoint> {
-  if (grid !== undefined) return gridPoints(grid as Readonly<Record<string, readonly RawJson[]>>);
-  return draw === undefined ? [new Map()] : drawnPoints(draws!, draw, seed, stream);
-}
-
-function protoPaths(value: RawJson, path: string): string[] {
-  if (typeof value !== "object" || value === null) return [];
-  const parts: [PropertyKey, RawJson][] = Array.isArray(value) ? [...value.entries()] : Object.entries(value);
-  return parts.flatMap(([key, held]) => {
-    const at = joinPath(path, [key]);
-    return key === "__proto__" ? [at] : protoPaths(held, at);
-  });
+  if (first !== undefined) {
+    const { message, faults: listed } = listedFaults([...faults.values()]);
+    throw new MucastError(first.code, message, { ...first.data, path: listed[0]!.path, faults: listed });
+  }
+  requireDifferent(found, reader.identity);
+  const choice = { ...given, candidates: uniquelyLabelled(found) };
+  return { choice, warnings: [...warnings.values()] };
 }
 
 function sizeOf({ grid, draws = 1 }: CandidateEntry): number {
   return grid === undefined ? draws : gridSize(grid);
+}
+
+/** @param raw the grid in the tree of `rawNumbers`; it may have a key `__proto__`, which the schema's copy lacks. */
+function pointsOf(
+  { grid, draws, draw }: CandidateEntry,
+  raw: RawObject,
+  seed: number,
+  stream: number,
+): Iterable<SearchPoint> {
+  if (grid !== undefined)
+    return gridPoints(
+      Object.fromEntries(Object.keys(grid).map((name) => [name, raw[name] as readonly RawJson[]])),
+    );
+  return draw === undefined ? [new Map()] : drawnPoints(draws!, draw, seed, stream);
 }
 
 const MAX_NAMED = 4;
@@ -190,26 +176,15 @@ function placedFaults<Settings, Entry>(
   });
 }
 
-function merged(errors: readonly MucastError[]): MucastError {
-  const all = errors.flatMap(({ data }) => data.faults!);
-  const faults = new Map(all.map((found) => [`${found.path}\n${found.message}`, found]));
-  return withFaults(errors[0]!, [...faults.values()]);
-}
-
-function withFaults({ code, data }: MucastError, all: readonly Fault[]): MucastError {
-  const { message, faults } = listedFaults(all);
-  return new MucastError(code, message, { ...data, path: faults[0]!.path, faults });
-}
-
 interface FoundCandidate<Settings> {
   readonly settings: Settings;
   readonly path: string;
   readonly text: string;
 }
 
-function requireDifferent<Settings, Entry>(
+function requireDifferent<Settings>(
   all: readonly FoundCandidate<Settings>[],
-  { identity }: CandidateReader<Settings, Entry>,
+  identity: readonly (keyof Settings)[],
 ): void {
   const seen = new Map<string, number>();
   for (const [i, { settings, path, text }] of all.entries()) {
@@ -228,10 +203,10 @@ const MAX_LABEL = 80;
 /** Labels that occur several times get the candidate's number. */
 function uniquelyLabelled<Settings>(all: readonly FoundCandidate<Settings>[]): Candidate<Settings>[] {
   const labels = all.map(({ text }) => text.slice(0, MAX_LABEL));
-  const counts = Map.groupBy(labels, (label) => label);
   return all.map(({ settings }, i) => {
     const label = labels[i]!;
-    return { label: counts.get(label)!.length > 1 ? `${label} (${i})` : label, settings };
+    const isShared = labels.indexOf(label) !== labels.lastIndexOf(label);
+    return { label: isShared ? `${label} (${i})` : label, settings };
   });
 }
 

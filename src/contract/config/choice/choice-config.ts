@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { integer, named } from "../../schema/open-schema.ts";
+import * as s from "../../schema/open-schema.ts";
 import { LIMITS } from "../limits.ts";
 import { FITS, panelFields, SCALERS } from "../panel-settings.ts";
 
@@ -15,18 +15,17 @@ const rangeSchema = z
   .tuple([z.number(), z.number()])
   .refine(([low, high]) => low < high, "must be [low, high] with low < high");
 
-/** The distribution of one drawn parameter: exactly one of its members is given. */
 const drawSchema = z
   .strictObject({
-    log: rangeSchema
-      .refine(([low]) => low > 0, "must be above 0 for log")
-      .optional()
-      .describe("[low, high]; the logarithm is uniform."),
+    log: s.optional(
+      rangeSchema.refine(([low]) => low > 0, "must be above 0 for log"),
+      "[low, high]; the logarithm is uniform.",
+    ),
     uniform: rangeSchema.optional().describe("[low, high]; the value is uniform."),
-    int: rangeSchema
-      .refine((range) => range.every(Number.isSafeInteger), "must be integers")
-      .optional()
-      .describe("[low, high], both included; an integer is uniform."),
+    int: s.optional(
+      rangeSchema.refine((range) => range.every(Number.isSafeInteger), "must be integers"),
+      "[low, high], both included; an integer is uniform.",
+    ),
   })
   .refine(
     (spec) => Object.values(spec).filter((range) => range !== undefined).length === 1,
@@ -36,27 +35,28 @@ const drawSchema = z
 
 export type DrawSpec = z.infer<typeof drawSchema>;
 
-const label = z
-  .string()
-  .min(1)
-  .max(60)
-  .regex(/^[\x20-\x7e]+$/, "must be printable ASCII")
-  .optional()
-  .describe("Name in tables; by default the model and the settings that differ.");
+const label = s.optional(
+  z
+    .string()
+    .min(1)
+    .max(60)
+    .regex(/^[\x20-\x7e]+$/, "must be printable ASCII"),
+  "Name in tables; by default the model and the settings that differ.",
+);
 const panelMembers = {
   target: panelFields.target.removeDefault().optional(),
   cross_section: panelFields.cross_section.removeDefault().optional(),
 };
 const searchMembers = {
-  grid: z
-    .record(z.string(), z.array(z.unknown()).min(1).max(LIMITS.candidates))
-    .optional()
-    .describe("Values by parameter; each combination is a candidate."),
-  draws: integer(1, LIMITS.candidates).optional().describe("Number of random draws from `draw`."),
-  draw: z
-    .record(z.string(), drawSchema)
-    .optional()
-    .describe("Distributions by parameter; each of `draws` draws is a candidate."),
+  grid: s.optional(
+    z.record(z.string(), z.array(z.unknown()).min(1).max(LIMITS.candidates)),
+    "Values by parameter; each combination is a candidate.",
+  ),
+  draws: s.integer(1, LIMITS.candidates).optional().describe("Number of random draws from `draw`."),
+  draw: s.optional(
+    z.record(z.string(), drawSchema).meta({ id: "ChoiceDraws" }),
+    "Distributions by parameter; each of `draws` draws is a candidate.",
+  ),
 };
 
 const candidateSchema = z.object({ label, ...panelMembers, ...searchMembers });
@@ -73,29 +73,24 @@ function searchRefined<T extends z.ZodType<CandidateSearch>>(schema: T): T {
 }
 
 const choiceMembers = {
-  rule: z
-    .enum(CHOICE_RULES)
-    .default("mean")
-    .describe(
-      "mean: the mean of the candidates within one standard error of the best. best: the best candidate alone.",
-    ),
-  measure: z
-    .enum(CHOICE_MEASURES)
-    .default("squared_error")
-    .describe(
-      "squared_error: the best has the smallest squared error. ic: the best has the largest mean IC over dates with at least 5 tickers.",
-    ),
-  seed: integer(0, Number.MAX_SAFE_INTEGER).default(42).describe("Seed of the draws."),
+  rule: s.byDefault(
+    z.enum(CHOICE_RULES).meta({ id: "ChoiceRule" }),
+    "mean",
+    "mean: the mean of the candidates within one standard error of the best. best: the best candidate alone.",
+  ),
+  measure: s.byDefault(
+    z.enum(CHOICE_MEASURES).meta({ id: "ChoiceMeasure" }),
+    "squared_error",
+    "squared_error: the best has the smallest squared error. ic: the best has the largest mean IC over dates with at least 5 tickers.",
+  ),
+  seed: s.byDefault(s.integer(0, Number.MAX_SAFE_INTEGER), 42, "Seed of the draws."),
 };
 
 /** One entry of run_ml_job's `choice.candidates`. It inherits what it does not set. */
 const mlCandidateSchema = searchRefined(
   z.strictObject({
     label,
-    model: z
-      .string()
-      .optional()
-      .describe("The regressor; without it, that of `ML params` with its model_params."),
+    model: s.optional(z.string(), "The regressor; without it, that of `ML params` with its model_params."),
     model_params: z.record(z.string(), z.unknown()).optional(),
     scaler: z.enum(SCALERS).optional(),
     fit: z.enum(FITS).optional(),
@@ -104,13 +99,17 @@ const mlCandidateSchema = searchRefined(
   }),
 ).meta({ id: "MlCandidate" });
 
-export const mlChoiceSchema = named("MlChoice", {
-  candidates: z.array(mlCandidateSchema).min(1).max(LIMITS.candidates),
-  ...choiceMembers,
-  warm_up: integer(0, LIMITS.nSplits)
-    .default(15)
-    .describe("Further folds before the n_splits folds; they only serve the choice."),
-}).describe("Tries several candidates, of which `ML params` itself is the first. Our addition.");
+export const mlChoiceSchema = s
+  .named("MlChoice", {
+    candidates: z.array(mlCandidateSchema).min(1).max(LIMITS.candidates),
+    ...choiceMembers,
+    warm_up: s.byDefault(
+      s.integer(0, LIMITS.nSplits),
+      15,
+      "Further folds before the n_splits folds; they only serve the choice.",
+    ),
+  })
+  .describe("Tries several candidates, of which `ML params` itself is the first. Our addition.");
 
 const section = z.record(z.string(), z.unknown());
 
@@ -118,7 +117,7 @@ const section = z.record(z.string(), z.unknown());
 const dlCandidateSchema = searchRefined(
   z.strictObject({
     label,
-    "current option": z.string().optional().describe("The network; without it, that of the config."),
+    "current option": s.optional(z.string(), "The network; without it, that of the config."),
     training_params: section.optional(),
     data_processing: section.optional(),
     models_params: z.record(z.string(), section).optional(),
@@ -127,10 +126,12 @@ const dlCandidateSchema = searchRefined(
   }),
 ).meta({ id: "DlCandidate" });
 
-export const dlChoiceSchema = named("DlChoice", {
-  candidates: z.array(dlCandidateSchema).min(1).max(LIMITS.candidates),
-  ...choiceMembers,
-}).describe("Tries several candidates, of which `Dot prediction` itself is the first. Our addition.");
+export const dlChoiceSchema = s
+  .named("DlChoice", {
+    candidates: z.array(dlCandidateSchema).min(1).max(LIMITS.candidates),
+    ...choiceMembers,
+  })
+  .describe("Tries several candidates, of which `Dot prediction` itself is the first. Our addition.");
 
 /** An entry of either job, with what only one of them has. */
 export type CandidateEntry = CandidateSearch &

@@ -77,17 +77,6 @@ describe("settings that cannot form a network together", () => {
       pool: fc.integer({ min: 1, max: 101 }),
       lookback: fc.integer({ min: 1, max: 1000 }),
     });
-    const examples = [
-      [3, 5, 125],
-      [3, 5, 124],
-      [3, 10, 1000],
-      [5, 3, 243],
-      [5, 3, 242],
-      [16, 1, 1],
-      [3, 2, 8],
-    ].map(([blocks, pool, lookback]): [{ blocks: number; pool: number; lookback: number }] => [
-      { blocks: blocks!, pool: pool!, lookback: lookback! },
-    ]);
     fc.assert(
       fc.property(cases, ({ blocks, pool, lookback }) => {
         let rows = lookback;
@@ -101,7 +90,10 @@ describe("settings that cannot form a network together", () => {
         assert.equal(found.length, failing === undefined ? 0 : 1);
         if (failing !== undefined) assert.ok(found[0]!.message.includes(failing), found[0]!.message);
       }),
-      { numRuns: 1_000, examples },
+      {
+        numRuns: 1_000,
+        examples: [[{ blocks: 3, pool: 10, lookback: 1000 }], [{ blocks: 5, pool: 3, lookback: 242 }]],
+      },
     );
   });
 
@@ -120,10 +112,6 @@ describe("settings that cannot form a network together", () => {
       ["training_params.epochs", "models_params.transformer.dropout", "models_params.transformer.nhead"],
     );
     fc.assert(fc.property(fc.jsonValue(), (value) => assert.ok(Array.isArray(networkFaults(value)))));
-    for (const broken of [null, [], 3, { lookback: null }, { lookback: "10" }]) {
-      assert.deepEqual(networkFaults(configOf({ ...sized("cnn", {}), data_processing: broken })), []);
-      assert.deepEqual(networkFaults(configOf({ ...sized("transformer", {}), models_params: broken })), []);
-    }
   });
 });
 
@@ -177,35 +165,6 @@ describe("a network that is too large", () => {
 });
 
 describe("the number of parameters", () => {
-  const weights = (...shapes: readonly (readonly number[])[]) =>
-    shapes.reduce((sum, shape) => sum + shape.reduce((product, size) => product * size, 1), 0);
-
-  /** Query, key, value and output, two norms, and a feed-forward part of width 12, for a width of 6. */
-  const ATTENTION = [...Array(4).fill([6, 6]), ...Array(8).fill([6]), [12, 6], [12], [6, 12], [6]];
-  const TRANSFORMER = { d_model: 6, nhead: 2, num_layers: 2, dim_feedforward: 12, dropout: 0 };
-  /** Embedding of 3 features, 10 positions, two layers, a norm. */
-  const ENCODER = [[6, 3], [6], [10, 6], ...ATTENTION, ...ATTENTION, [6], [6]];
-  const LSTM = [[20, 3], [20, 5], [20], [20], [16, 5], [16, 4], [16], [16]];
-  // 10 rows become 5, then 2.
-  const CNN = [[4, 3, 3], [4], [7, 4, 3], [7], [7, 2], [1]];
-  const cases: readonly (readonly [NetworkSpec, readonly (readonly number[])[]])[] = [
-    [{ architecture: "lstm", hidden_dims: [5, 4], dropout: 0 }, [...LSTM, [4], [1]]],
-    [{ architecture: "portfolio_lstm", hidden_dims: [5, 4], dropout: 0 }, [...LSTM, [4, 8], [4], [4], [1]]],
-    [{ architecture: "cnn", filters: [4, 7], kernel_size: 3, pool_size: 2, dropout: 0 }, CNN],
-    [{ architecture: "mlp", hidden_dims: [5, 4], dropout: 0 }, [[5, 30], [5], [4, 5], [4], [4], [1]]],
-    [{ architecture: "transformer", ...TRANSFORMER }, [...ENCODER, [6], [1]]],
-    [
-      { architecture: "portfolio_transformer", ...TRANSFORMER },
-      [...ENCODER, ...ATTENTION, [6], [6], [6], [1]],
-    ],
-  ];
-
-  it("is that of all entries of a network's matrices", () => {
-    assert.deepEqual(cases.map(([{ architecture }]) => architecture).sort(), [...ARCHITECTURES].sort());
-    for (const [network, shapes] of cases)
-      assert.equal(parameterCount(network, 3, 10), weights(...shapes), network.architecture);
-  });
-
   it("equals that of the engine's networks, which its tests compare with the same file", () => {
     const file = new URL("../../../../test/cases/network-sizes.json", import.meta.url);
     const {

@@ -2,10 +2,10 @@ import { z } from "zod";
 import { type Fault, fault } from "../../errors/errors.ts";
 import { invalidRequest, joinPath, valueAt } from "../../errors/faults.ts";
 import { counted } from "../../errors/wording.ts";
-import { integer } from "../../schema/open-schema.ts";
+import * as s from "../../schema/open-schema.ts";
 import { LIMITS } from "../limits.ts";
 
-const layerWidths = z.array(integer(1, LIMITS.layerWidth)).min(1).max(LIMITS.layers);
+const layerWidths = z.array(s.integer(1, LIMITS.layerWidth)).min(1).max(LIMITS.layers);
 const dropout = (value: number) => z.number().min(0).lt(1).default(value);
 
 /** An entry of `models_params` with every default filled in. */
@@ -18,13 +18,8 @@ type Filled<E extends z.ZodObject> = {
 /** The part of a network that turns a window into one vector; a linear read-out turns the vector into the forecast. */
 interface Encoder<E extends z.ZodObject> {
   readonly entry: E;
-  /** The settings that decide its size. */
   readonly widths: readonly string[];
-  /**
-   * The number of learned parameters, and the length of its vector.
-   * @param features columns of the input.
-   * @param lookback rows of a window.
-   */
+  /** The number of learned parameters, and the length of its vector. @param features columns. @param lookback rows. */
   size(entry: Filled<E>, features: number, lookback: number): { parameters: number; width: number };
 }
 
@@ -61,8 +56,8 @@ const MLP = encoder({
 const CNN = encoder({
   entry: z.strictObject({
     filters: layerWidths.default([32, 64]),
-    kernel_size: integer(1, LIMITS.kernelSize).default(3),
-    pool_size: integer(1, LIMITS.kernelSize).default(2),
+    kernel_size: s.integer(1, LIMITS.kernelSize).default(3),
+    pool_size: s.integer(1, LIMITS.kernelSize).default(2),
     dropout: dropout(0.2),
   }),
   widths: ["filters", "kernel_size"],
@@ -74,12 +69,10 @@ const CNN = encoder({
 });
 
 const transformerSchema = z.strictObject({
-  d_model: integer(1, LIMITS.layerWidth).default(64),
-  nhead: integer(1, LIMITS.heads).default(4),
-  num_layers: integer(1, LIMITS.layers).default(2),
-  dim_feedforward: integer(1, 4 * LIMITS.layerWidth)
-    .optional()
-    .describe("4 x d_model by default."),
+  d_model: s.integer(1, LIMITS.layerWidth).default(64),
+  nhead: s.integer(1, LIMITS.heads).default(4),
+  num_layers: s.integer(1, LIMITS.layers).default(2),
+  dim_feedforward: s.optional(s.integer(1, 4 * LIMITS.layerWidth), "4 x d_model by default."),
   dropout: dropout(0.1),
 });
 type Transformer = Filled<typeof transformerSchema>;
@@ -136,12 +129,10 @@ export function architecturesOf({ joint }: { readonly joint: boolean }): readonl
   return ARCHITECTURES.filter((architecture) => NETWORKS[architecture].joint === joint);
 }
 
-/** A network with every default filled in, as the engine builds it. */
 export type NetworkSpec = {
   [A in Architecture]: { readonly architecture: A } & Filled<(typeof NETWORKS)[A]["entry"]>;
 }[Architecture];
 
-/** The network of that architecture, from its entry of `models_params` or that entry's defaults. */
 export function networkOf(
   architecture: Architecture,
   entries: { readonly [A in Architecture]?: z.infer<(typeof NETWORKS)[A]["entry"]> | undefined },
@@ -155,11 +146,7 @@ export function networkOf(
   } as NetworkSpec;
 }
 
-/**
- * The number of parameters of the engine's network; test/cases/network-sizes.json keeps both counts equal.
- * @param features columns of its input.
- * @param lookback rows of its window.
- */
+/** The number of parameters of the engine's network; test/cases/network-sizes.json keeps both counts equal. */
 export function parameterCount(network: NetworkSpec, features: number, lookback: number): number {
   const row = NETWORKS[network.architecture];
   const { parameters, width } = row.size(network as never, features, lookback);
@@ -172,33 +159,31 @@ export const LOSS_TYPES = ["mse", "mae", "huber", "directional", "r2", "mahalano
 export const OPTIMIZERS = ["adam", "sgd", "rmsprop"] as const;
 
 export const trainingParamsSchema = z.strictObject({
-  epochs: integer(1, LIMITS.epochs).default(20),
+  epochs: s.integer(1, LIMITS.epochs).default(20),
   learning_rate: z.number().gt(0).max(LIMITS.optimizerNumber).default(0.001),
-  patience: integer(1, LIMITS.patience).default(5),
+  patience: s.integer(1, LIMITS.patience).default(5),
   optimizer: z.enum(OPTIMIZERS).default("adam"),
-  weight_decay: z
-    .number()
-    .min(0)
-    .max(LIMITS.optimizerNumber)
-    .default(0)
-    .describe(
-      "L2 penalty, as in PyTorch's optimisers. With any value above 0, portfolio_lstm starts with a quiet read-out (docs/networks.md).",
-    ),
+  weight_decay: s.byDefault(
+    z.number().min(0).max(LIMITS.optimizerNumber),
+    0,
+    "L2 penalty, as in PyTorch's optimisers. With any value above 0, portfolio_lstm starts with a quiet read-out (docs/networks.md).",
+  ),
   grad_clip: z.number().min(0).default(1).describe("Maximum gradient norm; 0 disables clipping."),
   loss_type: z
     .unknown()
     .default("r2")
     .meta({ examples: [...LOSS_TYPES] })
     .describe(`One of ${LOSS_TYPES.join(", ")}; any other value means mse, with a warning.`),
-  ensemble: integer(1, LIMITS.ensemble)
-    .default(1)
-    .describe("Number of networks with different seeds; the forecast is their mean."),
-  monitor: z
-    .enum(["loss", "ic"])
-    .default("loss")
-    .describe(
-      "The validation metric that early stopping uses. ic: the mean correlation between forecasts and targets across the tickers of a date; portfolio_* only.",
-    ),
+  ensemble: s.byDefault(
+    s.integer(1, LIMITS.ensemble),
+    1,
+    "Number of networks with different seeds; the forecast is their mean.",
+  ),
+  monitor: s.byDefault(
+    z.enum(["loss", "ic"]),
+    "loss",
+    "The validation metric that early stopping uses. ic: the mean correlation between forecasts and targets across the tickers of a date; portfolio_* only.",
+  ),
 });
 
 export type TrainingSpec = Readonly<
@@ -208,23 +193,24 @@ export type TrainingSpec = Readonly<
   }
 >;
 
-export const lookbackSchema = integer(1, LIMITS.lookback)
-  .default(10)
-  .describe("Number of rows in an input window.");
+export const lookbackSchema = s.byDefault(
+  s.integer(1, LIMITS.lookback),
+  10,
+  "Number of rows in an input window.",
+);
 
 const SECTION = ["NN params", "Dot prediction"];
 
-function addFault(faults: Fault[], path: readonly string[], message: string): void {
-  faults.push(fault(joinPath("config", [...SECTION, ...path]), message));
+function faultAt(path: readonly string[], message: string): Fault {
+  return fault(joinPath("config", [...SECTION, ...path]), message);
 }
 
 const poolingSchema = CNN.entry.pick({ filters: true, pool_size: true }).strip();
 const headsSchema = transformerSchema.pick({ d_model: true, nhead: true }).strip();
 
 /**
- * Faults of settings that are valid one by one but cannot form a network together. Only the entry of `current option` counts. A field that
- * is invalid by itself is skipped, because the schema reports it.
- * @param config a config as its author wrote it, checked or not.
+ * Faults of settings that are valid one by one but cannot form a network together. A field that is invalid by itself is skipped, because
+ * the schema reports it. @param config as its author wrote it.
  */
 export function networkFaults(config: unknown): Fault[] {
   const prediction = valueAt(config, SECTION);
@@ -234,11 +220,10 @@ export function networkFaults(config: unknown): Fault[] {
   const given = (path: readonly string[]) => valueAt(prediction, path);
   const byDefault = (path: readonly string[]) => (given(path) === undefined ? " (the default)" : "");
   const { joint, entry: schema } = NETWORKS[architecture];
-  // An IC compares the tickers of a date, but a network of one ticker knows no other.
   if (!joint && given(["training_params", "monitor"]) === "ic") {
     const able = architecturesOf({ joint: true }).join(" and ");
     const message = `must be loss for ${architecture}, which sees only one ticker, got ic; ${able} can use ic`;
-    addFault(faults, ["training_params", "monitor"], message);
+    faults.push(faultAt(["training_params", "monitor"], message));
   }
   const entryPath = ["models_params", architecture];
   const entry = given(entryPath) ?? {};
@@ -247,12 +232,10 @@ export function networkFaults(config: unknown): Fault[] {
   if (heads !== undefined && heads.d_model % heads.nhead !== 0) {
     const { d_model, nhead } = heads;
     const all = Array.from({ length: LIMITS.heads }, (_, i) => i + 1);
-    addFault(
-      faults,
-      [...entryPath, "nhead"],
+    const message =
       `must divide d_model, got ${nhead}${byDefault([...entryPath, "nhead"])} for d_model ` +
-        `${d_model}${byDefault([...entryPath, "d_model"])}; these do: ${all.filter((n) => d_model % n === 0).join(", ")}`,
-    );
+      `${d_model}${byDefault([...entryPath, "d_model"])}; these do: ${all.filter((n) => d_model % n === 0).join(", ")}`;
+    faults.push(faultAt([...entryPath, "nhead"], message));
   }
   // Each block divides the window's length by pool_size, rounded down; the last one must have a row.
   const lookbackPath = ["data_processing", "lookback"];
@@ -266,36 +249,33 @@ export function networkFaults(config: unknown): Fault[] {
     const rows = counted(Math.floor(lookback / pool_size ** (block - 1)), "row");
     const shrink = `give fewer filters than ${filters.length} or a smaller pool_size than ${pool_size}`;
     const cure = least <= LIMITS.lookback ? `the least that works is ${least}; or ${shrink}` : shrink;
-    addFault(
-      faults,
-      lookbackPath,
+    const message =
       `is too short for the pooling of the cnn, got ${lookback}${byDefault(lookbackPath)}: ` +
-        `block ${block} of ${filters.length} would pool ${rows} by ${pool_size}; ${cure}`,
-    );
+      `block ${block} of ${filters.length} would pool ${rows} by ${pool_size}; ${cure}`;
+    faults.push(faultAt(lookbackPath, message));
   }
   return faults;
 }
 
-interface SizedNetwork {
-  readonly network: NetworkSpec;
-  readonly training: Pick<TrainingSpec, "batch_size">;
-  readonly lookback: number;
-  readonly joint: boolean;
-}
-
-/**
- * A joint network processes its batch in pieces of whole dates. A piece has at most this many windows, or a single date if that has more.
- */
+/** A joint network processes its batch in pieces of whole dates: at most this many windows, or a single date if that has more. */
 const WINDOWS_OF_A_PIECE = 2_048;
 
 /**
- * Refuses a network that exceeds the limits of docs/config.md.
- * @param features columns of its input; for a joint network the union of the tickers'.
- * @param tickers in one sample: 1, unless the network is joint.
- * @throws MucastError invalid_request.
+ * Refuses a network that exceeds the limits of docs/config.md, with `invalid_request`.
+ * @param features columns of its input; for a joint network the union of the tickers'. @param tickers in one sample.
  */
 export function checkNetworkSize(
-  { network, training, lookback, joint }: SizedNetwork,
+  {
+    network,
+    training,
+    lookback,
+    joint,
+  }: {
+    readonly network: NetworkSpec;
+    readonly training: Pick<TrainingSpec, "batch_size">;
+    readonly lookback: number;
+    readonly joint: boolean;
+  },
   features: number,
   tickers = 1,
 ): void {
@@ -308,24 +288,20 @@ export function checkNetworkSize(
       (name) => `${name} ${JSON.stringify(values[name as keyof typeof values])}`,
     );
     const either = [widths.slice(0, -1).join(", "), widths.at(-1)].filter((part) => part !== "").join(" or ");
-    addFault(
-      faults,
-      ["models_params", network.architecture],
+    const message =
       `makes a network of ${grouped(count)} parameters with ${counted(features, "feature")}; ` +
-        `at most ${grouped(LIMITS.networkParameters)} are accepted: lower ${either}`,
-    );
+      `at most ${grouped(LIMITS.networkParameters)} are accepted: lower ${either}`;
+    faults.push(faultAt(["models_params", network.architecture], message));
   }
   const { batch_size: batchSize } = training;
   const windows = joint ? Math.min(batchSize * tickers, Math.max(WINDOWS_OF_A_PIECE, tickers)) : batchSize;
   const values = windows * lookback * features;
   if (values > LIMITS.batchElements) {
     const of = `lookback ${lookback} x ${counted(features, "feature")}`;
-    addFault(
-      faults,
-      ["data_processing", "batch_size"],
+    const message =
       `makes batches of ${grouped(values)} numbers (${grouped(windows)} windows x ${of}); ` +
-        `at most ${grouped(LIMITS.batchElements)} are accepted: lower batch_size or lookback`,
-    );
+      `at most ${grouped(LIMITS.batchElements)} are accepted: lower batch_size or lookback`;
+    faults.push(faultAt(["data_processing", "batch_size"], message));
   }
   if (faults.length > 0) throw invalidRequest(faults);
 }

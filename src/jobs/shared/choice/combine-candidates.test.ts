@@ -10,7 +10,7 @@ const failure = (ticker: string, code: Failure["code"]): Failure => ({
 });
 
 test("a ticker is lost with a process of the engine, not with an error of a candidate", () => {
-  const fits = new CandidateFits(() => []);
+  const fits = new CandidateFits<object>();
   for (const [label, failures] of [
     ["ridge", [failure("B", "fit_failed"), failure("C", "engine_crashed")]],
     ["lasso", [failure("A", "engine_crashed"), failure("C", "engine_crashed"), failure("D", "diverged")]],

@@ -1,25 +1,42 @@
-import type { Candidate } from "../../../contract/config/choice/candidates.ts";
+/** Chooses among candidates, and combines their forecasts into one per row. */
+import type { Candidate, Choice } from "../../../contract/config/choice/candidates.ts";
+import type { DlSettings } from "../../../contract/config/dl-settings.ts";
+import type { MlCandidates, MlSettings } from "../../../contract/config/ml-settings.ts";
 import { compareCodePoints } from "../../../contract/market/ticker-series.ts";
 import type { Failure } from "../../../contract/problems/problem.ts";
 import type { Warning } from "../../../contract/problems/warnings.ts";
-import type { TestedFold, TestedTicker } from "../../../evaluate/choice/candidate-losses.ts";
-import { memberLevels, memberMeans, membersAt } from "../../../evaluate/choice/member-forecasts.ts";
-import type { PrequentialChoice } from "../../../evaluate/choice/prequential.ts";
+import {
+  sliceTested,
+  type TestedFold,
+  type TestedTicker,
+} from "../../../evaluate/choice/candidate-losses.ts";
+import {
+  choosePrequentially,
+  memberLevels,
+  memberMeans,
+  membersAt,
+  type PrequentialChoice,
+} from "../../../evaluate/choice/prequential.ts";
 import { concatenate } from "../../../evaluate/forecast-rows.ts";
-import type { HeldOutPart, ModelledTicker, ScoreRows } from "../modelled-ticker.ts";
-import { type ChoiceTicker, choiceResult, type JobChoice } from "./choice-result.ts";
-import { choiceWarnings } from "./choice-warnings.ts";
+import { sampleDeviation } from "../../../evaluate/statistics.ts";
+import { fewerFolds } from "../../../panel/folds.ts";
+import type { FirstOutcome, FitOutcome } from "../../plan.ts";
+import type { Listed } from "../job-warnings.ts";
+import { type HeldOutPart, judgedBy, type ModelledTicker, type ScoreRows } from "../modelled-ticker.ts";
+import {
+  type ChoiceResult,
+  type ChoiceTicker,
+  choiceResult,
+  choiceWarnings,
+  type JobChoice,
+} from "./choice-result.ts";
 
 type DatedPredictions = Pick<ScoreRows, "days" | "predicted" | "spans">;
 
-/** What the choice needs of a candidate's models of one ticker. */
 interface CandidateForecasts extends Pick<ModelledTicker, "spread" | "warnings" | "listed"> {
-  /** The rows that test it, in parts: out of fold, or a network's validation and calibration part. */
   readonly tested: readonly DatedPredictions[];
   readonly score: DatedPredictions;
 }
-
-type CandidateTicker = Pick<ModelledTicker, "ticker" | "score" | "spread" | "warnings" | "listed">;
 
 interface CandidateOutcome<S> {
   readonly candidate: Candidate<S>;
@@ -29,44 +46,30 @@ interface CandidateOutcome<S> {
 }
 
 /** The fits of all candidates, of which only the forecasts and the first fits of each ticker are kept: the rest would take gigabytes. */
-export class CandidateFits<S, T extends CandidateTicker> {
+export class CandidateFits<S> {
   readonly outcomes: CandidateOutcome<S>[] = [];
   /** The fits of a ticker by the first candidate that could fit it, whose rows and folds are the ticker's. */
-  readonly bases = new Map<string, { readonly candidate: number; readonly fits: T }>();
-  readonly partsOf: (fits: T) => readonly HeldOutPart[];
-
-  /** @param partsOf the rows of a ticker that test its candidates. */
-  constructor(partsOf: (fits: T) => readonly HeldOutPart[]) {
-    this.partsOf = partsOf;
-  }
+  readonly bases = new Map<string, { readonly candidate: number; readonly fits: ModelledTicker }>();
 
   add(
     candidate: Candidate<S>,
-    fitted: readonly T[],
+    fitted: readonly ModelledTicker[],
     { failures, warnings }: Pick<CandidateOutcome<S>, "failures" | "warnings">,
   ): void {
     const number = this.outcomes.length;
-    for (const fits of fitted)
-      if (!this.bases.has(fits.ticker)) this.bases.set(fits.ticker, { candidate: number, fits });
-    const forecasts = new Map(fitted.map((own) => [own.ticker, this.#forecastsOf(own)]));
+    const forecasts = new Map<string, CandidateForecasts>();
+    for (const fits of fitted) {
+      const { ticker, score, tested, spread, warnings, listed } = fits;
+      const base = this.bases.get(ticker) ?? { candidate: number, fits };
+      this.bases.set(ticker, base);
+      forecasts.set(ticker, {
+        tested: tested.map((part, i) => shareDays(part, base.fits.tested[i]!)),
+        score: shareDays(score, base.fits.score),
+        ...(spread === undefined ? {} : { spread }),
+        ...{ warnings, listed },
+      });
+    }
     this.outcomes.push({ candidate, failures, warnings, forecasts });
-  }
-
-  /** Dates that equal those of the ticker's first candidate are kept once, because a job may have 100. */
-  #forecastsOf(own: T): CandidateForecasts {
-    const { ticker, score, spread, warnings, listed } = own;
-    const base = this.bases.get(ticker)!.fits;
-    const keep = ({ days, predicted, spans }: DatedPredictions, other: DatedPredictions) => {
-      const isEqual = other.days.length === days.length && days.every((day, i) => day === other.days[i]);
-      return { days: isEqual ? other.days : days, predicted, spans };
-    };
-    const others = this.partsOf(base);
-    return {
-      tested: this.partsOf(own).map((part, i) => keep(part, others[i]!)),
-      score: keep(score, base.score),
-      ...(spread === undefined ? {} : { spread }),
-      ...{ warnings, listed },
-    };
   }
 
   /**
@@ -86,51 +89,146 @@ export class CandidateFits<S, T extends CandidateTicker> {
   }
 }
 
+/** Dates that equal those of the ticker's first candidate are kept once, because a job may have 100. */
+function shareDays({ days, predicted, spans }: DatedPredictions, base: DatedPredictions): DatedPredictions {
+  const isEqual = base.days.length === days.length && days.every((day, i) => day === base.days[i]);
+  return { days: isEqual ? base.days : days, predicted, spans };
+}
+
 /** Names the candidate, except the config itself. */
 export function nameCandidate(message: string, c: number, label: string): string {
   return c === 0 ? message : `candidate ${c} (${label}): ${message}`;
 }
 
-/** A ticker that at least one candidate could fit. */
-export interface CombinedTicker<T> extends ChoiceTicker {
-  readonly base: { readonly candidate: number; readonly fits: T };
+export function combineRegressors(
+  fits: CandidateFits<MlSettings>,
+  first: FirstOutcome,
+  choice: MlCandidates,
+): FitOutcome & { readonly choice: ChoiceResult } {
+  const { n_splits: asked, cv_test_size: testSize, fit, shrinkage } = choice.candidates[0]!.settings;
+  const foldsOf = ({ folds = [], heldOut }: ModelledTicker): TestedFolds => {
+    let to = 0;
+    const rows = folds.map(({ testStart, testEnd }) => {
+      const from = to;
+      to += testEnd - testStart;
+      return { from, to, first: heldOut.days[from]! };
+    });
+    return { folds: rows, warmUpFolds: Math.max(0, folds.length - asked) };
+  };
+  const choose = (tested: readonly TestedTicker[]) =>
+    choosePrequentially(tested, fits.outcomes.length, choice);
+  const combined = combineCandidates(fits, choice, foldsOf, choose, (tested, forecasts, { members }) => {
+    const { base, fitted, warmUpFolds } = tested;
+    const { importances, lastImportances, ...own } = base.fits;
+    const { ticker, joins, rows } = own;
+    const { heldOut, score } = forecasts;
+    const folds = own.folds!.slice(warmUpFolds);
+    const isAlone = members.length === 1 && members[0] === base.candidate;
+    const facts = { ticker, fitRows: rows.fitRows, testSize, asked, got: folds.length, fit };
+    // `late_ticker` reports those of late tickers.
+    const fewer = joins === undefined ? fewerFolds({ ...facts, shrinks: shrinkage === "own" }) : undefined;
+    // The listing of a candidate without a scaler, if the first has one.
+    const isUnscaled = ({ code }: Listed) => code === "unscaled_features";
+    const unscaled = own.listed.some(isUnscaled)
+      ? []
+      : fitted.flatMap((other) => other?.listed.filter(isUnscaled) ?? []).slice(0, 1);
+    return {
+      ...own,
+      ...{ folds, heldOut, residuals: heldOut, tested: [heldOut], score },
+      warnings: [...own.warnings.filter(({ code }) => code !== "fewer_folds"), ...(fewer ? [fewer] : [])],
+      listed: [...own.listed, ...unscaled],
+      ...(isAlone && importances ? { importances } : {}),
+      ...(isAlone && lastImportances ? { lastImportances } : {}),
+    };
+  });
+  return { ...first, ...combined };
+}
+
+/** Chooses by the losses of the validation part; the calibration part, which those forecast too, only judges. */
+export function combineNetworks(
+  fits: CandidateFits<DlSettings>,
+  first: FirstOutcome,
+  choice: Choice<DlSettings>,
+): FitOutcome & { readonly choice: ChoiceResult } {
+  const foldsOf = ({ tested }: ModelledTicker): TestedFolds => {
+    let to = 0;
+    const folds = tested.map(({ days }) => {
+      const from = to;
+      to += days.length;
+      return { from, to, first: days[0] ?? 0 };
+    });
+    return {
+      folds: folds.filter(({ from, to }) => from < to),
+      warmUpFolds: Math.min(1, tested[0]!.days.length),
+    };
+  };
+  /** By the losses of validation rows. @param validated the number of these rows, by ticker. */
+  const choose = (tested: readonly TestedTicker[], validated: readonly number[]) => {
+    const validation = tested.map((ticker, i) => sliceTested(ticker, 0, validated[i]!));
+    return choosePrequentially(tested, fits.outcomes.length, choice, validation);
+  };
+  const combined = combineCandidates(
+    fits,
+    choice,
+    foldsOf,
+    choose,
+    (ticker, { heldOut, score }, { members }) => {
+      const { spread: _, ...own } = ticker.base.fits;
+      const spread = spreadOf(ticker, members);
+      const judged = judgedBy(own.tested[0]!, heldOut);
+      return { ...own, ...judged, score, ...(spread === undefined ? {} : { spread }) };
+    },
+  );
+  return { training: new Map(), blockTraining: new Map(), ...first, ...combined };
+}
+
+/** The deviation of the members' forecasts of the last score row; that of its own ensemble if one candidate alone forecasts it. */
+function spreadOf(
+  { base, fitted }: CombinedTicker,
+  members: PrequentialChoice["members"],
+): number | undefined {
+  const last = base.fits.score.days.at(-1);
+  const lastOf = (c: number) => {
+    const own = fitted[c]?.score;
+    return own !== undefined && own.days.at(-1) === last ? own.predicted.at(-1)! : Number.NaN;
+  };
+  const used = members.filter((c) => Number.isFinite(lastOf(c)));
+  if (used.length >= 2) return sampleDeviation(Float64Array.from(used, lastOf));
+  return fitted[used[0] ?? fitted.findIndex((_, c) => Number.isFinite(lastOf(c)))]?.spread;
+}
+
+interface CombinedTicker extends ChoiceTicker {
+  readonly base: { readonly candidate: number; readonly fits: ModelledTicker };
   readonly fitted: readonly (CandidateForecasts | undefined)[];
 }
 
-/** The forecasts of the members of a ticker, for its published held-out rows and its score rows. */
-export interface MemberForecasts {
-  readonly heldOut: HeldOutPart;
-  readonly score: ScoreRows;
-}
-
-export interface TestedFolds {
+interface TestedFolds {
   readonly folds: readonly TestedFold[];
   /** The number of folds before those that are published. */
   readonly warmUpFolds: number;
-  /** As in `TestedTicker`. */
-  readonly unit: number;
 }
 
-/**
- * Chooses among candidates and combines their forecasts into one per row. Everything else about a ticker is that of the first candidate
- * that could fit it.
- * @param foldsOf the folds among the rows of `partsOf`, joined. @param combine the ticker with the forecasts of its members.
- */
-export function combineCandidates<S, T extends CandidateTicker>(
-  fits: CandidateFits<S, T>,
+/** @param combine a ticker with the forecasts of its members; the rest is that of the first candidate that could fit it. */
+function combineCandidates<S>(
+  fits: CandidateFits<S>,
   choice: JobChoice,
-  foldsOf: (fits: T) => TestedFolds,
+  foldsOf: (fits: ModelledTicker) => TestedFolds,
   choose: (tickers: readonly TestedTicker[], warmUpRows: readonly number[]) => PrequentialChoice,
-  combine: (ticker: CombinedTicker<T>, forecasts: MemberForecasts, chosen: PrequentialChoice) => T,
+  combine: (
+    ticker: CombinedTicker,
+    forecasts: ReturnType<typeof joinMembers>,
+    chosen: PrequentialChoice,
+  ) => ModelledTicker,
 ) {
-  const { outcomes, bases, partsOf } = fits;
+  const { outcomes, bases } = fits;
   const lost = fits.lost();
   const names = [...bases.keys()].filter((ticker) => !lost.has(ticker)).sort(compareCodePoints);
-  const tested = names.map((name): CombinedTicker<T> => {
+  const tested = names.map((name): CombinedTicker => {
     const base = bases.get(name)!;
     const fitted = outcomes.map(({ forecasts }) => forecasts.get(name));
-    const { folds, warmUpFolds, unit } = foldsOf(base.fits);
-    const rows = joinTestedRows(partsOf(base.fits), fitted);
+    const { folds, warmUpFolds } = foldsOf(base.fits);
+    const { unit } = base.fits;
+    const rows = joinTestedRows(base.fits.tested, fitted);
     const warmUpRows = folds[warmUpFolds]?.from ?? folds.at(-1)?.to ?? 0;
     return { base, fitted, warmUpFolds, warmUpRows, tested: { ticker: name, ...rows, unit, folds } };
   });
@@ -139,8 +237,7 @@ export function combineCandidates<S, T extends CandidateTicker>(
     tested.map(({ warmUpRows }) => warmUpRows),
   );
   const tickers = tested.map((ticker, i) => {
-    const last = partsOf(ticker.base.fits).at(-1)!;
-    return combine(ticker, joinMembers(ticker, last, chosen, chosen.predicted[i]!), chosen);
+    return combine(ticker, joinMembers(ticker, chosen, chosen.predicted[i]!), chosen);
   });
   const result = choiceResult(tested, chosen, choice);
   const reports = outcomes.map(({ failures, warnings, forecasts }) => ({
@@ -159,7 +256,7 @@ export function combineCandidates<S, T extends CandidateTicker>(
   };
 }
 
-function joinTestedRows(parts: readonly HeldOutPart[], fitted: CombinedTicker<unknown>["fitted"]) {
+function joinTestedRows(parts: readonly HeldOutPart[], fitted: CombinedTicker["fitted"]) {
   // A single part is not copied: a job may have 100 candidates.
   const values = (of: readonly Float64Array[]) => (of.length === 1 ? of[0]! : concatenate(of));
   const days = (of: readonly Int32Array[]) =>
@@ -172,13 +269,13 @@ function joinTestedRows(parts: readonly HeldOutPart[], fitted: CombinedTicker<un
   };
 }
 
-function joinMembers<T extends CandidateTicker>(
-  { base, fitted, tested, warmUpFolds, warmUpRows }: CombinedTicker<T>,
-  last: HeldOutPart,
+function joinMembers(
+  { base, fitted, tested, warmUpFolds, warmUpRows }: CombinedTicker,
   chosen: PrequentialChoice,
   predicted: Float64Array,
-): MemberForecasts {
+) {
   const { score } = base.fits;
+  const last = base.fits.tested.at(-1)!;
   const aligned = fitted.map((own) => alignTo(score.days, own?.score));
   const scored = new Float64Array(score.days.length);
   memberMeans(aligned, chosen.members, scored);

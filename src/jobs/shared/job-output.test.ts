@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { runSummarySchema } from "../../contract/output/job-events.ts";
 import type { RowsVerdict, Verdict } from "../../contract/output/verdict.ts";
-import { runSummary } from "./run-summary.ts";
+import { runSummary } from "./job-output.ts";
 
 const JOB = { model: "ridge", fit: "per_ticker", asOf: 20_000, tickers: [], failures: [{}, {}] } as const;
 
