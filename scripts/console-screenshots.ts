@@ -29,12 +29,7 @@ async function pictures(): Promise<void> {
     const dl = await client.runDlJob(payload("dl"));
     const sizes = [
       await picture(browser, `${url}/#/operations/${dl.id}`, "console-training-light", hasTrained),
-      await picture(
-        browser,
-        `${url}/#/operations/${ml.id}`,
-        "console-forecast-dark",
-        "document.querySelector('.numbers') !== null",
-      ),
+      await picture(browser, `${url}/#/operations/${ml.id}`, "console-forecast-dark", hasAnswers),
     ];
     await client.cancelOperation(dl.id);
     reportSizes(sizes, MAX_BYTES);
@@ -45,9 +40,9 @@ async function pictures(): Promise<void> {
   }
 }
 
+const hasAnswers = "document.querySelector('.answers') !== null";
 /** Whether more than half of the epochs have ended. */
-const hasTrained =
-  "document.querySelector('progress')?.value > 0.5 && document.querySelector('.line') !== null";
+const hasTrained = "document.querySelector('progress')?.value > 0.5 && !!document.querySelector('.line')";
 
 /** Uploads both inputs. @returns the payload of either job. */
 async function inputs(client: MucastClient, folder: string) {

@@ -73,7 +73,15 @@ export const RELEASE_GROUPS: readonly ReleaseGroup[] = [
       ["test/browser/console-job-data.release.test.ts"],
       ["test/browser/docs.release.test.ts"],
     ],
-    paths: ["src/console/", "src/report/", "src/service/http/", "web/", "tools/browser/", "test/browser/"],
+    paths: [
+      "src/console/",
+      "src/view/",
+      "src/report/",
+      "src/service/http/",
+      "web/",
+      "tools/browser/",
+      "test/browser/",
+    ],
     seconds: 60,
   },
   {

@@ -15,7 +15,7 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
   jobs: ["contract", "blob", "ingest", "panel", "evaluate", "engine"],
   replay: ["contract", "blob", "ingest", "evaluate", "jobs", "outputs"],
   outputs: ["contract", "blob", "ingest", "evaluate", "client"],
-  report: ["contract", "blob", "evaluate", "outputs"],
+  report: ["contract", "blob", "evaluate", "outputs", "view"],
   export: ["contract", "blob", "evaluate", "outputs", "tables"],
   choose: ["contract", "evaluate", "outputs"],
   tracking: ["contract", "blob", "evaluate", "outputs", "report"],
@@ -38,7 +38,8 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
     "executors",
   ],
   client: ["contract"],
-  console: ["contract", "client", "report"],
+  view: ["contract"],
+  console: ["contract", "client", "view"],
   cli: [
     "contract",
     "blob",
@@ -82,10 +83,10 @@ const JOB_FOLDERS: Record<string, readonly string[]> = {
 /** The folders of src/report: what outputs hold, the charts and tables of a section, and the sections. */
 const REPORT_FOLDERS: Record<string, readonly string[]> = {
   statistics: [],
-  evidence: ["statistics", "figures.ts"],
-  charts: ["statistics", "figures.ts"],
-  panels: ["statistics", "evidence", "charts", "figures.ts"],
-  sections: ["statistics", "evidence", "charts", "panels", "figures.ts"],
+  evidence: ["statistics"],
+  charts: ["statistics"],
+  panels: ["statistics", "evidence", "charts"],
+  sections: ["statistics", "evidence", "charts", "panels"],
 };
 
 /** The folders of src/service: from the tables and the log over blobs and operations up to HTTP and the tools for agents. */

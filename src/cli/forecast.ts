@@ -10,7 +10,7 @@ import { invalidRequest } from "../contract/errors/faults.ts";
 import { printable } from "../contract/errors/wording.ts";
 import { rawNumber, rawNumbers } from "../contract/json/json-text.ts";
 import { laterFigures } from "../contract/output/later-close.ts";
-import type { VerdictState } from "../contract/output/verdict.ts";
+import { nextStep } from "../contract/output/next-step.ts";
 import { runOperation } from "../executors/run-operation.ts";
 import { csvCell } from "../export/export-forecasts.ts";
 import { type OutputDocument, openDocument } from "../outputs/open-document.ts";
@@ -198,33 +198,13 @@ export function muTable(rows: readonly MuRow[]): string {
   return table(["ticker", "mu", "lower", "upper"], shown);
 }
 
-const NOT_YET =
-  "Do not trade on these forecasts. Try more tickers, a longer history or features of your own.";
-const TOO_LARGE =
-  'Rank the tickers by mu; do not use its sizes, which are too large: set "shrinkage": "pooled" in the config.';
-
-/** What a person does with forecasts of each verdict. */
-const NEXT_STEPS: Readonly<Record<VerdictState, string>> = {
-  skill: "Rank the tickers by mu.",
-  oversized: TOO_LARGE,
-  none: NOT_YET,
-  worse: NOT_YET,
-  too_few: "Do not trade on these forecasts yet: give a longer history.",
-};
-
 function nextSteps({ document: { verdict, window, metrics } }: OutputDocument): string {
-  const step = verdict === undefined ? "see the report." : NEXT_STEPS[verdict.state];
   const later = laterFigures(
     (verdict?.rows === "out_of_fold" ? metrics.out_of_fold : metrics.score)?.by_delay,
   );
-  const ranks = verdict?.state === "skill" || verdict?.state === "oversized";
-  const costs =
-    !ranks || later === undefined || (later.net_low ?? 0) > 0
-      ? ""
-      : " Do not trade them every day: a close later, the order does not reliably earn costs of 5 bp a side.";
   const backtest =
     window.learning_end === null
       ? " With --learning-end some years back, it shows what forecasts after that date were worth."
       : " Without --learning-end, the models learn from all dates, as a daily run should.";
-  return `Next: ${step}${costs}${backtest}`;
+  return `Next: ${nextStep(verdict, later)}${backtest}`;
 }

@@ -11,6 +11,8 @@ interface LinkOptions {
   readonly signal: AbortSignal;
   /** Called for each answer that refuses the credentials. */
   onRefused(): void;
+  /** Called when the service stops responding, with the time, and when it responds again. */
+  onChange(downSince: Date | undefined): void;
 }
 
 /**
@@ -19,23 +21,18 @@ interface LinkOptions {
  */
 export class ServiceLink {
   readonly #options: LinkOptions;
-  readonly #listeners = new Set<() => void>();
-  #downSince: Date | undefined;
+  /** While the service does not respond: settles when it does. */
+  #down: PromiseWithResolvers<void> | undefined;
 
   constructor(options: LinkOptions) {
     this.#options = options;
-  }
-
-  /** When a request first got no response; undefined while the service responds. */
-  get downSince(): Date | undefined {
-    return this.#downSince;
   }
 
   readonly fetch: typeof fetch = async (input, init) => {
     try {
       const response = await this.#options.fetch(input, init);
       if (UNREACHABLE_STATUSES.has(response.status)) this.lost();
-      else this.#markUp();
+      else this.#found();
       if (response.status === 401) this.#options.onRefused();
       return response;
     } catch (error) {
@@ -44,61 +41,42 @@ export class ServiceLink {
     }
   };
 
-  /** Calls a listener each time the link goes down or up. */
-  onChange(listener: () => void, signal: AbortSignal): void {
-    this.#listeners.add(listener);
-    signal.addEventListener("abort", () => this.#listeners.delete(listener), { once: true });
-  }
-
   /** Resolves when the service responds. @throws the signal's reason. */
   async up(signal: AbortSignal): Promise<void> {
-    while (this.#downSince !== undefined) {
-      signal.throwIfAborted();
-      const done = new AbortController();
-      await new Promise<void>((resolve) => {
-        signal.addEventListener("abort", () => resolve(), { once: true, signal: done.signal });
-        this.onChange(resolve, done.signal);
-      });
-      done.abort();
-    }
+    const left = Promise.withResolvers<void>();
+    signal.addEventListener("abort", () => left.resolve(), { once: true });
+    await Promise.race([left.promise, this.#down?.promise]);
+    signal.throwIfAborted();
   }
 
-  /** Also ends a request that waits in vain. */
+  /** Also called for a request that waits in vain. */
   lost(): void {
-    if (this.#downSince !== undefined || this.#options.signal.aborted) return;
-    this.#downSince = new Date();
-    this.#notify();
+    if (this.#down !== undefined || this.#options.signal.aborted) return;
+    this.#down = Promise.withResolvers();
+    this.#options.onChange(new Date());
     void this.#tryAgain();
   }
 
-  #markUp(): void {
-    if (this.#downSince === undefined) return;
-    this.#downSince = undefined;
-    this.#notify();
-  }
-
-  #notify(): void {
-    for (const listener of [...this.#listeners]) listener();
+  #found(): void {
+    if (this.#down === undefined) return;
+    this.#down.resolve();
+    this.#down = undefined;
+    this.#options.onChange(undefined);
   }
 
   async #tryAgain(): Promise<void> {
     const { probeUrl, signal } = this.#options;
     for (let wait = RETRY_MS.first; ; wait = Math.min(2 * wait, RETRY_MS.most)) {
-      await pauseUntilOnline(wait, signal);
-      if (this.#downSince === undefined || signal.aborted) return;
+      const online = new AbortController();
+      addEventListener("online", () => online.abort(), { signal: online.signal });
+      await pause(wait, AbortSignal.any([signal, online.signal]));
+      online.abort();
+      if (this.#down === undefined || signal.aborted) return;
       const timeout = AbortSignal.any([signal, AbortSignal.timeout(RETRY_MS.most)]);
       // Only whether it responds matters: `fetch` sees it.
       await this.fetch(probeUrl, { signal: timeout, cache: "no-store" }).catch(() => undefined);
     }
   }
-}
-
-/** Resolves after `milliseconds`, or as soon as the browser is online again, or the signal aborts. */
-async function pauseUntilOnline(milliseconds: number, signal: AbortSignal): Promise<void> {
-  const over = new AbortController();
-  addEventListener("online", () => over.abort(), { signal: over.signal });
-  await pause(milliseconds, AbortSignal.any([signal, over.signal]));
-  over.abort();
 }
 
 /** Resolves after `milliseconds`, or as soon as the signal aborts. */

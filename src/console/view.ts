@@ -1,14 +1,15 @@
+import { createContext, type FunctionComponent, type VNode } from "preact";
+import { useContext, useEffect, useState } from "preact/hooks";
 import type { MucastClient, OperationView, QueueView } from "../client/index.ts";
+import { html } from "../view/html.ts";
+import { errorBox, errorWords } from "./problem.ts";
 
-/** What a sentence is about that no other view should show. */
+/** What a notice is about that no other view should show. */
 export const THIS_VIEW = "this view";
 
 /** What a view gets from the frame. */
 export interface ViewContext {
-  /**
-   * Sends requests with the credentials of the session. The frame sees the answers: it says if the service is away or refuses the
-   * key.
-   */
+  /** Sends requests with the credentials of the session. The frame says if the service is away or refuses the key. */
   readonly client: MucastClient;
   /** The address of the service with a trailing slash, such as `http://127.0.0.1:8080/`. */
   readonly baseUrl: string;
@@ -37,15 +38,56 @@ export interface ViewContext {
   statusChanged(operation: OperationView): void;
 }
 
-/**
- * Fills an empty container. While it awaits something, the view is loading. If it throws an error, the error is shown in its place,
- * with advice.
- */
-export type View = (container: HTMLElement, context: ViewContext) => void | Promise<void>;
-
 export interface ViewRoute {
   readonly title: string;
-  readonly view: View;
+  readonly view: FunctionComponent;
   /** Whether it is useless for a caller with read-only access; then the frame says so instead. */
   readonly isWriting?: true;
+}
+
+export const VisibleView = createContext<ViewContext | undefined>(undefined);
+
+/** What the frame gives to the view that a component belongs to. */
+export function useView(): ViewContext {
+  return useContext(VisibleView)!;
+}
+
+interface LoadedProps<T> {
+  /** Called once. */
+  read(): Promise<T>;
+  show(value: T): VNode;
+}
+
+/** Shows what `read` has read, or why it could not, with advice. */
+export function Loaded<T>({ read, show }: LoadedProps<T>): VNode {
+  const { signal } = useView();
+  const [answer, setAnswer] = useState<{ readonly value: T } | { readonly error: unknown }>();
+  useEffect(() => {
+    read().then(
+      (value) => setAnswer({ value }),
+      (error: unknown) => void (signal.aborted || setAnswer({ error })),
+    );
+  }, []);
+  if (answer === undefined) return html`<div aria-busy="true" />`;
+  return "error" in answer ? errorBox(answer.error) : show(answer.value);
+}
+
+/**
+ * What a button does, once at a time.
+ * @param failed the first sentence of the notice if it fails.
+ */
+export function useAction(
+  failed: string,
+  act: () => Promise<void>,
+): { readonly isBusy: boolean; run(): void } {
+  const { notify, signal } = useView();
+  const [isBusy, setBusy] = useState(false);
+  const run = () => {
+    if (isBusy) return;
+    setBusy(true);
+    act()
+      .catch((error: unknown) => void (signal.aborted || notify(`${failed} ${errorWords(error)}`, "failed")))
+      .finally(() => setBusy(false));
+  };
+  return { isBusy, run };
 }

@@ -3,7 +3,7 @@ import { createHash } from "node:crypto";
 import { readdirSync } from "node:fs";
 import { test } from "node:test";
 import { dlText, mlText } from "../outputs/outputs.testing.ts";
-import { typesetFigures } from "./figures.ts";
+import { typesetFigures } from "../view/figures.ts";
 import { page, SECTIONS } from "./page.ts";
 import { sentenceHtml } from "./panels/panel.ts";
 import { reported, reportedData, sentencesIn } from "./reported.testing.ts";

@@ -44,7 +44,7 @@ export async function readTrackedOutput(name: string, chunks: AsyncIterable<Uint
     metrics: runMetrics(output),
     tags: runTags(document, sha256),
     artifacts: [
-      new File(pieces, `${run}.json`, { type: "application/json" }),
+      new File(pieces as Uint8Array<ArrayBuffer>[], `${run}.json`, { type: "application/json" }),
       new File([reportPage(output)], `${run}.html`, { type: "text/html; charset=utf-8" }),
     ],
   };

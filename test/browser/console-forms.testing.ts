@@ -9,7 +9,7 @@ import { type Browser, type ContextOptions, HANG_MS, openBrowser, type Page } fr
 export const WIDE = { width: 1280, height: 900 };
 export const NARROW = { width: 390, height: 844 };
 /** Upload limit of the service in bytes. */
-export const UPLOAD_BYTES = 1_000_000;
+export const UPLOAD_BYTES = 4_000_000;
 
 /** Stored before the tests, for jobs that the forms submit. */
 const JOB_INPUTS = { "feature_engine_form.json": FEATURES, "data_extractor_form.json": PRICES };

@@ -105,18 +105,17 @@ test("a table of runs has their figures and tags as text, and sorts and filters 
   const { page, unwanted, close } = await openAs(owner);
   const ids = (...runs: readonly { readonly id: string }[]) =>
     `${listed} === ${JSON.stringify(runs.map(({ id }) => id).join())}`;
-  await until(page, ids(failed, strong, weak));
+  await until(page, ids(strong, weak, failed));
   const cells = await page.evaluate<string[]>(
-    `[...document.querySelectorAll("tbody tr:last-child td:not(.choose)")].map((cell) => cell.innerText.replaceAll(/\\s+/g, " ").trim())`,
+    `[...document.querySelectorAll("tbody tr:has([title='${weak.id}']) td")].map((cell) => cell.innerText.replaceAll(/\\s+/g, " ").trim())`,
   );
   assert.deepEqual(
-    [...cells.slice(1, 9), cells[11]],
+    [...cells.slice(1, 8), cells[9]],
     [
-      "pooled ridge",
-      "1",
-      "503 3 failed",
+      "1 503 tickers, 2026-01-02 3 failed",
       "\u22120.012 \u22120.022 to \u22120.002",
-      "+0.004 net \u22124.2 bp",
+      "+0.004",
+      "\u22124.2 bp",
       "\u22120.12 %",
       "89.4 % of 90.0 %",
       "No skill",
@@ -126,7 +125,7 @@ test("a table of runs has their figures and tags as text, and sorts and filters 
   assert.equal(await page.evaluate("document.images.length"), 0);
 
   const sorted = `[...document.querySelectorAll("[aria-sort]")].map((head) => head.innerText + " " + head.ariaSort).join()`;
-  assert.equal(await page.evaluate(sorted), "Submitted descending");
+  assert.equal(await page.evaluate(sorted), "Net a day descending");
   await page.focus("th.ic button");
   await page.keyboard.press("Enter");
   await until(page, ids(strong, weak, failed));
@@ -176,7 +175,7 @@ test("two to eight jobs are chosen and compared in one report, by keyboard", asy
   await until(page, `${boxes}.length === 9`);
   const button = `[...document.querySelectorAll("button")].find((each) => each.innerText === "Compare in a report")`;
   const state = `${button}.disabled + " " + document.querySelector(".chosen [role=status]").textContent`;
-  assert.equal(await page.evaluate(state), "true Choose 2 to 8 jobs that succeeded.");
+  assert.equal(await page.evaluate(state), "true Choose 2 to 8 jobs that succeeded, on the same prices.");
   for (const chosen of [4, 2]) {
     await page.evaluate(`${boxes}[${chosen}].focus()`);
     await page.keyboard.press("Space");
@@ -202,7 +201,7 @@ test("two to eight jobs are chosen and compared in one report, by keyboard", asy
   assert.equal(await page.evaluate(state), "false 8 runs chosen, the most that a report compares");
   assert.equal(await page.evaluate(`${boxes}.filter((box) => box.disabled).length`), 1);
   await page.click(".chosen .plain");
-  assert.equal(await page.evaluate(state), "true Choose 2 to 8 jobs that succeeded.");
+  assert.equal(await page.evaluate(state), "true Choose 2 to 8 jobs that succeeded, on the same prices.");
   assert.equal(await page.evaluate(`${boxes}.filter((box) => box.disabled || box.checked).length`), 0);
   assert.deepEqual(unwanted, []);
   await close();

@@ -144,7 +144,7 @@ export class Api {
 }
 
 /** The events of the service, each of which has one line of data; other blocks are comments and the time to reconnect. */
-async function* parseEvents(body: ReadableStream<Uint8Array>): AsyncGenerator<WireEvent, void> {
+async function* parseEvents(body: ReadableStream<Uint8Array<ArrayBuffer>>): AsyncGenerator<WireEvent, void> {
   let rest = "";
   for await (const text of body.pipeThrough(new TextDecoderStream()).values()) {
     const blocks = (rest + text).split("\n\n");

@@ -1,19 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { OperationView, Problem } from "../../client/index.ts";
-import { againAddress, withPayloadPaths } from "./earlier-payload.ts";
-
-test("each operation has a form that submits it again, one of a later service none", () => {
-  const address = (operation: string) => againAddress({ id: "one", operation } as OperationView);
-  assert.deepEqual(["run_ml_job", "run_dl_job", "audit", "replay", "later", "constructor"].map(address), [
-    "#/job?again=one",
-    "#/job?again=one",
-    "#/audit?again=one",
-    "#/replay?again=one",
-    undefined,
-    undefined,
-  ]);
-});
+import type { Problem } from "../../client/index.ts";
+import { withPayloadPaths } from "./earlier-payload.ts";
 
 test("a failed job's problem points to places in its payload", () => {
   const problem = (paths: readonly string[]) =>

@@ -1,26 +1,14 @@
-import { MucastApiError, type OperationView, type Problem } from "../../client/index.ts";
+import type { Problem } from "../../client/index.ts";
 import type { ViewContext } from "../view.ts";
-import { operationName } from "../words.ts";
-import { payloadOf, recordedRequest } from "./recorded-request.ts";
+import { runName } from "../words.ts";
+import { draftValue, readDraft, withMembers } from "./draft.ts";
+import { storedPayload } from "./settings.ts";
 
-/** The forms that submit each operation. */
-const FORMS: Readonly<Record<string, string>> = {
-  run_ml_job: "#/job",
-  run_dl_job: "#/job",
-  audit: "#/audit",
-  replay: "#/replay",
-};
-
-/** The address of the form that submits an operation again; undefined for an operation of a later service. */
-export function againAddress({ id, operation }: OperationView): string | undefined {
-  return Object.hasOwn(FORMS, operation) ? `${FORMS[operation]}?again=${id}` : undefined;
-}
-
-/** The payload of an earlier operation, with which a form starts. */
+/** The payload with which a form starts, from another operation. */
 export interface EarlierPayload {
-  readonly operation: OperationView;
+  readonly operation: string;
   /** JSON text. */
-  readonly initial: string;
+  readonly text: string;
   /** What the reader has to know about it. */
   readonly note: string;
   /** Why the operation failed, with the paths of the payload. */
@@ -29,62 +17,62 @@ export interface EarlierPayload {
 
 /** Reads the payload of the operation that the address names as `again`; undefined if it names none. */
 export async function earlierPayload(context: ViewContext): Promise<EarlierPayload | undefined> {
-  const { client, params, signal } = context;
+  const { client, params, signal, baseUrl } = context;
   const id = params.get("again");
   if (id === null) return undefined;
   const operation = await client.getOperation(id, { signal });
-  const problem =
-    operation.status === "Failed" && operation.error !== null ? withPayloadPaths(operation.error) : undefined;
-  const stored = await storedPayload(operation, context);
-  const initial = stored?.text ?? "{}";
-  return { operation, initial, note: sourceNote(operation, stored, context.baseUrl), problem };
+  const name = runName(operation);
+  const text = await storedPayload(client, id, signal);
+  const { error, status } = operation;
+  return {
+    operation: operation.operation,
+    text: text ?? "{}",
+    note: text === undefined ? missing(name) : filledIn(name, text, baseUrl),
+    problem: status === "Failed" && error !== null ? withPayloadPaths(error) : undefined,
+  };
 }
 
-/** The payload of an operation that was submitted before. */
-export interface StoredPayload {
-  /** JSON text. */
-  readonly text: string;
-  /** Where it is stored. The output of a job has no window. */
-  readonly source: "service" | "output";
-}
+/** The members of a job that an audit of its inputs has too. */
+const AUDITED = ["feature_url", "data_extractor_url", "config", "start", "end", "learning_end"];
 
-/** Reads the payload that the service has kept, or that the output of a job records; undefined if there is none. */
-export async function storedPayload(
-  operation: OperationView,
-  context: ViewContext,
-): Promise<StoredPayload | undefined> {
-  const { client, signal } = context;
-  try {
-    return { text: await client.getPayload(operation.id, { signal }), source: "service" };
-  } catch (error) {
-    if (!(error instanceof MucastApiError && error.code === "not_found")) throw error;
-    const text = await recordedPayload(operation, context);
-    return text === undefined ? undefined : { text, source: "output" };
-  }
-}
-
-/** What the output of a job records, if an earlier version of the service stored its operation. */
-async function recordedPayload(
-  { result, operation, tags }: OperationView,
-  { client, signal, baseUrl }: ViewContext,
-): Promise<string | undefined> {
-  if (result === null || FORMS[operation] !== "#/job") return undefined;
-  const recorded = await recordedRequest(client, result.output_name, { baseUrl, signal }).catch(
-    () => undefined,
+/** The payload of an audit of the job that the address names as `operation`, with the bytes of its config; undefined if it names none. */
+export async function auditedPayload(context: ViewContext): Promise<EarlierPayload | undefined> {
+  const { client, params, signal, baseUrl } = context;
+  const id = params.get("operation");
+  if (id === null) return undefined;
+  const operation = await client.getOperation(id, { signal });
+  const name = runName(operation);
+  const text = await storedPayload(client, id, signal);
+  if (text === undefined) return { operation: "audit", text: "{}", note: missing(name), problem: undefined };
+  const job = readDraft(text);
+  const members = AUDITED.filter((member) => job.written.has(member));
+  const audit = withMembers(
+    readDraft("{}"),
+    Object.fromEntries(members.map((member) => [member, draftValue(job, [member])])),
+    job.written,
   );
-  return recorded && payloadOf(recorded, tags === undefined ? [] : [["tags", JSON.stringify(tags)]]);
+  const note = `${filledIn(name, text, baseUrl)} If a blob has been replaced since, the audit reads the new one.`;
+  return { operation: "audit", text: audit.text, note, problem: undefined };
 }
 
-function sourceNote(operation: OperationView, stored: StoredPayload | undefined, baseUrl: string): string {
-  const name = operationName(operation);
-  if (stored === undefined) return `The payload of ${name} is not stored, so the form is empty.`;
-  return stored.source === "service"
-    ? noteOf(name, stored.text, baseUrl)
-    : `Filled in from the output of ${name}, which records the inputs and the config. Check the dates of the window.`;
+/** The payload of a replay of the output that the address names: as `output`, its URL, or of the job `operation`; undefined if it names none. */
+export async function replayedPayload({
+  client,
+  params,
+  signal,
+}: ViewContext): Promise<EarlierPayload | undefined> {
+  const id = params.get("operation");
+  const url =
+    id === null ? params.get("output") : (await client.getOperation(id, { signal })).result?.output_url;
+  const text = JSON.stringify({ output_url: url }, null, 2);
+  return url == null ? undefined : { operation: "replay", text, note: "", problem: undefined };
 }
 
-/** @param payload JSON text. */
-function noteOf(name: string, payload: string, baseUrl: string): string {
+function missing(name: string): string {
+  return `The payload of ${name} is not stored, so the form is empty.`;
+}
+
+function filledIn(name: string, payload: string, baseUrl: string): string {
   const members = JSON.parse(payload) as Readonly<Record<string, unknown>>;
   const isForeign = Object.values(members).some(
     (value) => typeof value === "string" && /^(?:https?|s3):\/\//.test(value) && !value.startsWith(baseUrl),

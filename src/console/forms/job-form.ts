@@ -1,199 +1,205 @@
+import type { VNode } from "preact";
+import { useId, useState } from "preact/hooks";
+import type { FormSchemas } from "../../contract/api/published-schemas.ts";
 import type { ExampleConfig } from "../../contract/config/example-configs.ts";
 import type { Operation } from "../../contract/config/job-operations.ts";
 import { type RawJson, rawNumbersOf } from "../../contract/json/json-text.ts";
-import { element, fill } from "../dom.ts";
-import { THIS_VIEW, type View, type ViewContext } from "../view.ts";
-import { addCandidateEditor } from "./candidates/candidate-editor.ts";
-import { earlierPayload } from "./earlier-payload.ts";
-import { newId } from "./fields/field-control.ts";
-import { JOB_FOLDS, reveal } from "./fields/folds.ts";
-import { formParts } from "./fields/schema-fields.ts";
+import { h, html, onText, select } from "../../view/html.ts";
+import { DataSection, type ReadyInputs } from "../inputs/data-section.ts";
+import { readInputs, type StoredInputs, urlsFor } from "../inputs/stored-inputs.ts";
+import { Loaded, THIS_VIEW, useView, type ViewContext } from "../view.ts";
+import { Candidates, candidatesPath } from "./candidates.ts";
+import { type Draft, draftValue, readDraft, withMember, withMembers } from "./draft.ts";
+import { type EarlierPayload, earlierPayload } from "./earlier-payload.ts";
+import { pathName } from "./faults.ts";
+import type { Folds } from "./field.ts";
 import { formSchemas, payloadSchema } from "./form-schemas.ts";
-import { DataSection } from "./inputs/data-section.ts";
-import type { ReadyInputs } from "./inputs/input-forms.ts";
-import { offerKnownBlobs } from "./inputs/url-fields.ts";
-import { addModelParameters } from "./model-parameters.ts";
-import { hasDraft } from "./payload/payload-draft.ts";
-import { PayloadForm } from "./payload/payload-form.ts";
+import { hasDraft, takeDraft } from "./kept-drafts.ts";
+import { MODEL_PARAMS, ModelParameters } from "./parameters.ts";
+import { PayloadForm } from "./payload-form.ts";
+import { allParts, formParts } from "./schema-fields.ts";
 
-/** The two jobs, in words. */
 const JOBS: Readonly<Record<Operation, string>> = {
   run_ml_job: "Regressors",
   run_dl_job: "Neural networks",
 };
-
-const URLS = ["feature_url", "data_extractor_url"];
-
 const NAMES = Object.keys(JOBS) as Operation[];
-
+const URLS = ["feature_url", "data_extractor_url"] as const;
 /** Payload members that stay when the reader switches to the other job. */
-const SHARED = ["feature_url", "data_extractor_url", "start", "end", "learning_end", "portable", "tags"];
+const SHARED = [...URLS, "start", "end", "learning_end", "portable", "tags"];
+
+const MORE = "More settings";
+
+/** The few settings that decide what a job trains; the defaults of the others suit most jobs. */
+const JOB_FOLDS: Folds = {
+  "": { shown: ["config"], label: "Input URLs, window and tags" },
+  "config/ML params": { shown: ["model", "model_params", "fit", "target", "intervals"], label: MORE },
+  "config/ML params/intervals": { shown: ["alpha"], label: MORE },
+  "config/NN params/Dot prediction": {
+    shown: ["current option", "data_processing", "training_params", "target", "intervals"],
+    label: MORE,
+  },
+  "config/NN params/Dot prediction/training_params": {
+    shown: ["epochs", "learning_rate", "ensemble"],
+    label: MORE,
+  },
+  "config/NN params/Dot prediction/intervals": { shown: ["alpha"], label: MORE },
+};
 
 const OFFERED_LATER =
   "Stored. The form is unchanged because the JSON has an error. After you fix it, choose the data again.";
 const NOT_CHOSEN = "The form is unchanged because the JSON has an error. Fix it, then choose the data again.";
 
+type Start = readonly [schemas: FormSchemas, stored: StoredInputs, earlier: EarlierPayload | undefined];
+
 /**
  * Submits a job. The address may have `operation`, `feature_url` and `data_extractor_url`, or `again`, the id of an earlier job whose
  * payload the form then has.
  */
-export const showJobForm: View = async (container, context) => {
-  const [schemas, earlier] = await Promise.all([formSchemas(), earlierPayload(context)]);
-  const initialFor = (operation: Operation) =>
-    earlier?.operation.operation === operation ? earlier.initial : initialOf(context);
-  const forms = new Map<Operation, JobForm>();
-  const place = element("div");
-  let shown: JobForm | undefined;
-  const show = (operation: Operation) => {
-    const next =
-      forms.get(operation) ??
-      makeJobForm(operation, initialFor(operation), schemas, context, {
-        onChange: () => showChosen(),
-        onMissing: () => data.ask(),
-      });
-    forms.set(operation, next);
-    if (shown !== undefined && shown !== next) copyShared(next.form, shown.form);
-    shown = next;
-    fill(place, next.examples, next.form.element);
-    showChosen();
-  };
-  const take = (blobs: ReadyInputs) =>
-    Object.entries(blobs).every(([name, url]) => shown?.form.set([name], url));
-  const data = await DataSection.open({
-    context,
-    onChosen: (blobs) => {
-      if (!take(blobs)) context.notify(NOT_CHOSEN, "failed", THIS_VIEW);
-      showChosen();
-    },
-    onStored: (blobs) => {
-      for (const { refresh } of forms.values()) refresh();
-      context.notify(take(blobs) ? "Stored. The form now has its URL." : OFFERED_LATER, "done", THIS_VIEW);
-    },
+export function JobForm(): VNode {
+  const context = useView();
+  return h(Loaded<Start>, {
+    read: () => Promise.all([formSchemas(), readInputs(context), earlierPayload(context)]),
+    show: (start) => h(LoadedJobForm, { start }),
   });
-  const showChosen = () =>
-    data.show(shown?.form.valueAt(["feature_url"]), shown?.form.valueAt(["data_extractor_url"]));
-  const first =
-    NAMES.find(hasDraft) ??
-    NAMES.find((name) => name === (earlier?.operation.operation ?? context.params.get("operation"))) ??
-    "run_ml_job";
-  const names = newId();
-  fill(
-    container,
-    earlier !== undefined && element("p", { class: "hint" }, earlier.note),
-    data.element,
-    element(
-      "fieldset",
-      { class: "jobs" },
-      element("legend", {}, "Job"),
-      ...NAMES.map((name) => {
-        const radio = element("input", { type: "radio", name: names, value: name, checked: name === first });
-        radio.addEventListener("change", () => show(name));
-        return element("label", { class: "check" }, radio, `${JOBS[name]} (${name})`);
-      }),
-    ),
-    place,
-  );
-  show(first);
-  // The URLs themselves matter only if they name no stored set.
-  if (!showChosen() && hasUrls(shown!.form)) revealUrls(shown!.form);
-  if (earlier?.problem !== undefined) forms.get(first)!.form.explain(earlier.problem);
-};
-
-interface JobForm {
-  readonly form: PayloadForm;
-  readonly examples: HTMLElement;
-  /** Offers blobs that were uploaded in the meantime. */
-  refresh(): void;
 }
 
-function makeJobForm(
-  operation: Operation,
-  initial: string,
-  schemas: Awaited<ReturnType<typeof formSchemas>>,
-  context: ViewContext,
-  { onChange, onMissing }: { readonly onChange: () => void; readonly onMissing: () => void },
-): JobForm {
+function LoadedJobForm({ start }: { readonly start: Start }): VNode {
+  const [schemas, first, earlier] = start;
+  const context = useView();
+  const { params, notify } = context;
+  const [operation, setOperation] = useState<Operation>(
+    () =>
+      NAMES.find(hasDraft) ??
+      NAMES.find((name) => name === (earlier?.operation ?? params.get("operation"))) ??
+      "run_ml_job",
+  );
+  const [drafts, setDrafts] = useState<Readonly<Partial<Record<Operation, Draft>>>>(() => ({
+    [operation]: firstDraft(operation, earlier, context),
+  }));
+  const [asked, setAsked] = useState(0);
+  const [stored, setStored] = useState(first);
+  const draft = drafts[operation]!;
+  const setDraft = (changed: Draft) => setDrafts({ ...drafts, [operation]: changed });
+  const show = (name: Operation) => {
+    const next = drafts[name] ?? firstDraft(name, earlier, context);
+    const shared = Object.fromEntries(SHARED.map((member) => [member, draftValue(draft, [member])]));
+    setDrafts({
+      ...drafts,
+      [name]: next.fault === undefined ? withMembers(next, shared, draft.written) : next,
+    });
+    setOperation(name);
+  };
+  /** @returns whether the form took them: JSON with an error stays as the reader has written it. */
+  const take = (inputs: ReadyInputs): boolean => {
+    if (draft.fault === undefined) setDraft(withMembers(draft, { ...inputs }));
+    return draft.fault === undefined;
+  };
+  const id = useId();
   const parts = formParts(payloadSchema(schemas, operation));
-  const form: PayloadForm = new PayloadForm({
-    operation,
-    parts,
-    folds: JOB_FOLDS,
-    initial,
-    submit: "Submit job",
-    isReady: () => {
-      if (hasUrls(form)) return true;
-      onMissing();
-      return false;
-    },
-    context,
-  });
-  if (operation === "run_ml_job") addModelParameters(form, schemas);
-  addCandidateEditor(form, schemas);
-  const before = form.onChange;
-  form.onChange = () => {
-    before();
-    onChange();
+  const fields = allParts(parts);
+  return html`
+    ${earlier !== undefined && html`<p class="hint">${earlier.note}</p>`}
+    ${h(DataSection, {
+      schemas,
+      stored,
+      asked,
+      urls: URLS.map((name) => draftValue(draft, [name])),
+      onChosen: (inputs) => {
+        const isTaken = take(inputs);
+        if (!isTaken) notify(NOT_CHOSEN, "failed", THIS_VIEW);
+        return isTaken;
+      },
+      onStored: (inputs) => {
+        notify(take(inputs) ? "Stored. The form now has its URL." : OFFERED_LATER, "done", THIS_VIEW);
+        // It rejects only after the reader has left.
+        readInputs(context).then(setStored, () => undefined);
+      },
+    })}
+    <fieldset class="jobs"><legend>Job</legend>${NAMES.map(
+      (name) => html`<label class="check">
+        <input type="radio" name=${`${id}-job`} value=${name} checked=${name === operation} onChange=${() => show(name)} />
+        ${`${JOBS[name]} (${name})`}</label>`,
+    )}</fieldset>
+    ${h(ExampleChooser, {
+      key: `${operation} example`,
+      examples: schemas.examples.filter((example) => example.operation === operation),
+      draft,
+      onDraft: setDraft,
+    })}
+    ${h(PayloadForm, {
+      key: operation,
+      operation,
+      parts,
+      folds: JOB_FOLDS,
+      draft,
+      onDraft: setDraft,
+      submit: "Submit job",
+      isReady: () => {
+        const isChosen = URLS.some((name) => typeof draftValue(draft, [name]) === "string");
+        if (!isChosen) setAsked(asked + 1);
+        return isChosen;
+      },
+      problem: earlier?.operation === operation ? earlier.problem : undefined,
+      extras: {
+        [pathName(MODEL_PARAMS)]: () => h(ModelParameters, { schemas }),
+        [candidatesPath(operation)]: () => h(Candidates, { operation, schemas, fields }),
+      },
+      offered: ({ path }) => urlsFor(stored, path),
+    })}`;
+}
+
+function firstDraft(
+  operation: Operation,
+  earlier: EarlierPayload | undefined,
+  { params, notify }: ViewContext,
+): Draft {
+  const kept = takeDraft(operation, notify);
+  if (kept !== undefined) return readDraft(kept);
+  if (earlier?.operation === operation) return readDraft(earlier.text);
+  const urls = URLS.flatMap((name) => (params.has(name) ? [[name, params.get(name)]] : []));
+  return readDraft(JSON.stringify(Object.fromEntries(urls), null, 2));
+}
+
+interface ExampleChooserProps {
+  readonly examples: readonly ExampleConfig[];
+  readonly draft: Draft;
+  onDraft(draft: Draft): void;
+}
+
+/** Offers the example configs of a job. The chosen one becomes the config; what it has replaced comes back with one click. */
+function ExampleChooser({ examples, draft, onDraft }: ExampleChooserProps): VNode {
+  const id = useId();
+  const names = examples.map((example) => [example.name, example.name] as const);
+  const [name, setName] = useState("");
+  const [said, say] = useState("");
+  const [replaced, setReplaced] = useState<Draft>();
+  const pick = (value: string) => {
+    const { config, summary } = examples.find((example) => example.name === value)!;
+    setName(value);
+    if (draft.fault !== undefined) return say("Fix the JSON first.");
+    const before = draftValue(draft, ["config"]);
+    const texts = new Set(examples.map((example) => JSON.stringify(example.config)));
+    setReplaced(before === undefined || texts.has(JSON.stringify(before)) ? undefined : draft);
+    onDraft(withMember(draft, { path: ["config"], value: rawNumbersOf(JSON.stringify(config)) as RawJson }));
+    say(`The form now has the config ${value}. ${summary}.`);
   };
-  const examples = schemas.examples.filter((example) => example.operation === operation);
-  return { form, examples: exampleChooser(form, examples), refresh: offerKnownBlobs(form, context) };
-}
-
-const CONFIG = ["config"];
-
-/** Offers the example configs of a job. The selected one becomes the config at once, or at a click if the reader has edited the config. */
-function exampleChooser(form: PayloadForm, examples: readonly ExampleConfig[]): HTMLElement {
-  const id = newId();
-  const about = element("p", { class: "hint", id: `${id}-hint`, role: "status" });
-  const chosen = element(
-    "select",
-    { id, "aria-describedby": `${id}-hint` },
-    element("option", { value: "", disabled: true, selected: true }, "choose one"),
-    ...examples.map(({ name }) => element("option", { value: name }, name)),
-  );
-  const use = element("button", { type: "button", hidden: true }, "Use this config");
-  const found = () => examples.find(({ name }) => name === chosen.value)!;
-  let used: string | undefined;
-  const take = () => {
-    const { name, config, summary } = found();
-    const text = JSON.stringify(config);
-    const isTaken = form.set(CONFIG, rawNumbersOf(text) as RawJson);
-    if (isTaken) used = text;
-    use.hidden = isTaken;
-    fill(about, isTaken ? `The form now has the config ${name}. ${summary}.` : "Fix the JSON first.");
+  const undo = () => {
+    onDraft(replaced!);
+    setReplaced(undefined);
+    setName("");
+    say("The form has your own config again.");
   };
-  chosen.addEventListener("change", () => {
-    if (JSON.stringify(form.valueAt(CONFIG)) === used) return take();
-    use.hidden = false;
-    fill(about, `${found().summary}. It would replace the config that you have edited.`);
-  });
-  use.addEventListener("click", take);
-  return element(
-    "div",
-    { class: "field examples" },
-    element("label", { for: id }, "Start from an example config"),
-    element("div", { class: "beside" }, chosen, use),
-    about,
-  );
-}
-
-function hasUrls(form: PayloadForm): boolean {
-  return URLS.some((name) => typeof form.valueAt([name]) === "string");
-}
-
-function revealUrls(form: PayloadForm): void {
-  const control = form.controls.find(({ field }) => field.path.join() === URLS[0]);
-  if (control !== undefined) reveal(control.element);
-}
-
-function copyShared(next: PayloadForm, former: PayloadForm): void {
-  for (const name of SHARED) next.set([name], former.valueAt([name]));
-}
-
-/** The inputs that the address names. */
-function initialOf({ params }: ViewContext): string {
-  const given = URLS.flatMap((name) => {
-    const url = params.get(name);
-    return url === null ? [] : [[name, url] as const];
-  });
-  return JSON.stringify(Object.fromEntries(given), null, 2);
+  return html`<div class="field examples">
+    <label for=${id}>Start from an example config</label>
+    <div class="beside">
+      ${select(name, [...(name === "" ? [["", "choose one"] as const] : []), ...names], {
+        id,
+        "aria-describedby": `${id}-hint`,
+        onChange: onText(pick),
+      })}
+      ${replaced !== undefined && html`<button type="button" onClick=${undo}>Undo</button>`}
+    </div>
+    <p class="hint" id=${`${id}-hint`} role="status">${said}</p>
+  </div>`;
 }

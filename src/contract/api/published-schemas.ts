@@ -52,6 +52,8 @@ export interface ModelParameter {
 export interface FormSchemas {
   /** The JSON Schema of each operation's payload. */
   readonly payloads: Readonly<Record<SubmittedOperation, object>>;
+  /** Of the options of a preparation. */
+  readonly prepare: object;
   /** By every name of a model, including aliases: the name under which `parameters` lists it. */
   readonly models: Readonly<Record<string, string>>;
   readonly parameters: Readonly<Record<string, readonly ModelParameter[]>>;

@@ -1,7 +1,7 @@
-import type { Unit } from "../figures.ts";
+import type { Unit } from "../../view/figures.ts";
+import { box, dot, GRID, gridX, gridY, segment } from "../../view/path.ts";
 import type { Histogram } from "../statistics/histogram.ts";
 import type { Band } from "../statistics/over-dates.ts";
-import { box, dot, GRID, gridX, gridY, segment } from "./path.ts";
 import { type AxisLabel, mark, plotSvg, tickLabels, yGrid } from "./plot.ts";
 import { extentOf, linearScale, type Scale, type ScaledChart, scaleBetween } from "./scale.ts";
 

@@ -1,8 +1,8 @@
 import { ticks } from "d3-array";
 import { scaleLinear } from "d3-scale";
 import type { Day } from "../../contract/market/dates.ts";
-import type { Unit } from "../figures.ts";
-import { area, GRID, gridX, gridY, type Point, polyline, segment } from "./path.ts";
+import type { Unit } from "../../view/figures.ts";
+import { area, GRID, gridX, gridY, type Point, polyline, segment } from "../../view/path.ts";
 import { AXIS_FORMATS, type AxisLabel, mark, plotSvg, tickLabels, timeLabels, yGrid } from "./plot.ts";
 import { extentOf, linearScale, type Scale, type ScaledChart } from "./scale.ts";
 

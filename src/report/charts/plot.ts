@@ -1,8 +1,8 @@
 import { scaleUtc } from "d3-scale";
 import { type Day, formatDay, MILLISECONDS_PER_DAY } from "../../contract/market/dates.ts";
 import { escapeHtml, shortVisibleText, visibleText } from "../../contract/visible-text.ts";
-import { COMPARED_FORMATS, type Unit } from "../figures.ts";
-import { GRID, gridX, gridY, segment } from "./path.ts";
+import { COMPARED_FORMATS, type Unit } from "../../view/figures.ts";
+import { GRID, gridX, gridY, segment } from "../../view/path.ts";
 import type { Scale } from "./scale.ts";
 
 /** A label at an axis. */

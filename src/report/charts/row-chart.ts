@@ -1,5 +1,5 @@
-import { figure, type Unit } from "../figures.ts";
-import { box, dot, GRID, gridX, segment } from "./path.ts";
+import { figure, type Unit } from "../../view/figures.ts";
+import { box, dot, GRID, gridX, segment } from "../../view/path.ts";
 import { type AxisLabel, mark, plotSvg, rowName, tickLabels, xGrid } from "./plot.ts";
 import { extentOf, linearScale, type Scale, type ScaledChart } from "./scale.ts";
 

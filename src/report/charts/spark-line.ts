@@ -1,4 +1,4 @@
-import { GRID, gridX, gridY, type Point, polyline, segment } from "./path.ts";
+import { GRID, gridX, gridY, type Point, polyline, segment } from "../../view/path.ts";
 import { mark } from "./plot.ts";
 import { linearScale } from "./scale.ts";
 

@@ -1,5 +1,5 @@
+import { area, dot, gridY, type Point, polyline, segment } from "../../view/path.ts";
 import { columnsOf } from "./line-chart.ts";
-import { area, dot, gridY, type Point, polyline, segment } from "./path.ts";
 import { mark, plotSvg, tickLabels, timeLabels, yGrid } from "./plot.ts";
 import { linearScale, type Scale } from "./scale.ts";
 

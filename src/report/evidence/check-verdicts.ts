@@ -3,7 +3,7 @@ import { MucastError } from "../../contract/errors/errors.ts";
 import { type AuditBlob, auditBlobSchema } from "../../contract/output/audit-blob.ts";
 import { type REPLAY_EXITS, type ReplayBlob, replayBlobSchema } from "../../contract/output/replay-blob.ts";
 import { openSchema } from "../../contract/schema/open-schema.ts";
-import { countedRows } from "../figures.ts";
+import { countedRows } from "../../view/figures.ts";
 import type { OutputEvidence } from "./output-evidence.ts";
 
 /** A verdict in words. */

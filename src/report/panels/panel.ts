@@ -1,9 +1,9 @@
 import { formatDay } from "../../contract/market/dates.ts";
+import { bandFigure, countedRows, figure, NO_FIGURE, type Unit, wholePercent } from "../../view/figures.ts";
 import { columnChart } from "../charts/column-chart.ts";
 import { lineChart } from "../charts/line-chart.ts";
 import { escapeText } from "../charts/plot.ts";
 import type { ScaledChart } from "../charts/scale.ts";
-import { bandFigure, countedRows, figure, NO_FIGURE, type Unit, wholePercent } from "../figures.ts";
 import type { Band } from "../statistics/over-dates.ts";
 
 /** One chart of a section: its title, its finding in words, the chart and its numbers. */

@@ -1,7 +1,7 @@
 import { closeTitle, orderBands } from "../../contract/output/later-close.ts";
 import type { DelayedOrder } from "../../contract/output/metrics-schemas.ts";
+import { bandFigure, figure, muRange, NO_FIGURE, wholePercent } from "../../view/figures.ts";
 import { JUDGED_ROWS, type OutputEvidence } from "../evidence/output-evidence.ts";
-import { bandFigure, figure, muRange, NO_FIGURE, wholePercent } from "../figures.ts";
 import { plainTable } from "../panels/panel.ts";
 
 /** What the order is worth at the close of the labels and at the two after it, with costs. */

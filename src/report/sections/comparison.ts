@@ -1,11 +1,6 @@
 import { verdictFigures } from "../../contract/output/later-close.ts";
 import { type Band, MIN_DATES } from "../../contract/output/test-quantile.ts";
 import { finiteOrNull, mean } from "../../evaluate/statistics.ts";
-import { escapeText } from "../charts/plot.ts";
-import { heldOutSlope } from "../evidence/held-out-slope.ts";
-import { judgedSet, type OutputEvidence } from "../evidence/output-evidence.ts";
-import type { PairedDifference, PairedDifferences } from "../evidence/paired-differences.ts";
-import { type Report, type ReportedOutput, stateOf } from "../evidence/reported-outputs.ts";
 import {
   type ComparedUnit,
   countedRows,
@@ -13,7 +8,12 @@ import {
   figureDifference,
   NO_FIGURE,
   signedFigure,
-} from "../figures.ts";
+} from "../../view/figures.ts";
+import { escapeText } from "../charts/plot.ts";
+import { heldOutSlope } from "../evidence/held-out-slope.ts";
+import { judgedSet, type OutputEvidence } from "../evidence/output-evidence.ts";
+import type { PairedDifference, PairedDifferences } from "../evidence/paired-differences.ts";
+import { type Report, type ReportedOutput, stateOf } from "../evidence/reported-outputs.ts";
 import { numbersTable, plainTable } from "../panels/panel.ts";
 import type { Section } from "../panels/section.ts";
 

@@ -1,8 +1,8 @@
 import type { OutputImportance } from "../../contract/output/metrics-schemas.ts";
 import { MIN_DATES } from "../../contract/output/test-quantile.ts";
 import { shortVisibleText } from "../../contract/visible-text.ts";
+import { bandFigure, countedRows, figure, NO_FIGURE, wholePercent } from "../../view/figures.ts";
 import { rowChart } from "../charts/row-chart.ts";
-import { bandFigure, countedRows, figure, NO_FIGURE, wholePercent } from "../figures.ts";
 import { keyLine, numbersTable, type Panel } from "../panels/panel.ts";
 
 const MAX_BARS = 15;

@@ -1,10 +1,10 @@
 import { compareCodePoints } from "../../contract/market/ticker-series.ts";
 import { smallFactorOf } from "../../contract/output/small-factor.ts";
 import { byTicker } from "../../outputs/scored-rows.ts";
+import { countedRows, figure, NO_FIGURE, typesetFigures } from "../../view/figures.ts";
 import { histogramChart } from "../charts/column-chart.ts";
 import { rowChart } from "../charts/row-chart.ts";
 import type { OutputEvidence } from "../evidence/output-evidence.ts";
-import { countedRows, figure, NO_FIGURE, typesetFigures } from "../figures.ts";
 import { END_BARS, ends, keyLine, numbersTable, type Panel } from "../panels/panel.ts";
 import { chartSection, type Part, panelsOf } from "../panels/section.ts";
 import { type Histogram, histogram } from "../statistics/histogram.ts";

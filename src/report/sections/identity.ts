@@ -1,9 +1,9 @@
 import { formatDay } from "../../contract/market/dates.ts";
 import type { OutputSummary } from "../../outputs/output-summary.ts";
+import { countedRows } from "../../view/figures.ts";
 import { escapeText } from "../charts/plot.ts";
 import { JUDGED_ROWS } from "../evidence/output-evidence.ts";
 import type { Report, ReportedOutput } from "../evidence/reported-outputs.ts";
-import { countedRows } from "../figures.ts";
 
 /** What tells an output from every other one, in the order in which a reader asks. */
 interface Identity {

@@ -1,10 +1,10 @@
 import { formatDay } from "../../contract/market/dates.ts";
 import type { JointMisses } from "../../contract/output/metrics-schemas.ts";
 import type { OutputBlob } from "../../contract/output/output-blob.ts";
+import { countedRows, figure } from "../../view/figures.ts";
 import { rowChart } from "../charts/row-chart.ts";
 import { type OutputEvidence, whyNoLabels } from "../evidence/output-evidence.ts";
 import type { ReportedOutput } from "../evidence/reported-outputs.ts";
-import { countedRows, figure } from "../figures.ts";
 import { keyLine, linePanel, type Panel, plainTable } from "../panels/panel.ts";
 import {
   chartSection,

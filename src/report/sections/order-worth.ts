@@ -4,10 +4,10 @@ import { bandFromT, datesQuantile, meanMethod } from "../../contract/output/test
 import { asRanked } from "../../evaluate/forecast-rows.ts";
 import { sortedByDate } from "../../evaluate/rows-by-date.ts";
 import { finiteOrNull, mean, median } from "../../evaluate/statistics.ts";
+import { bandFigure, countedRows, figure, NO_FIGURE, wholePercent } from "../../view/figures.ts";
 import { columnChart } from "../charts/column-chart.ts";
 import { type OutputEvidence, whyNoOrder } from "../evidence/output-evidence.ts";
 import type { ReportedOutput } from "../evidence/reported-outputs.ts";
-import { bandFigure, countedRows, figure, NO_FIGURE, wholePercent } from "../figures.ts";
 import { keyLine, linePanel, meanPanel, numbersTable, type Panel } from "../panels/panel.ts";
 import { chartSection, type Part, panelsOf } from "../panels/section.ts";
 import { type HorizonSkill, horizonSkill } from "../statistics/horizon-skill.ts";

@@ -3,7 +3,7 @@ import { test } from "node:test";
 import type { OutputBlob } from "../../contract/output/output-blob.ts";
 import { smallFactorOf } from "../../contract/output/small-factor.ts";
 import { dlText, mlText } from "../../outputs/outputs.testing.ts";
-import { figure, typesetFigures } from "../figures.ts";
+import { figure, typesetFigures } from "../../view/figures.ts";
 import type { Part } from "../panels/section.ts";
 import { reported, reportedData, sentencesIn } from "../reported.testing.ts";
 import { forecastsSection } from "./forecasts.ts";

@@ -1,10 +1,10 @@
+import { bandFigure, countedRows, figure, NO_FIGURE, wholePercent } from "../../view/figures.ts";
+import { dot, GRID, gridX, gridY, segment } from "../../view/path.ts";
 import { histogramChart } from "../charts/column-chart.ts";
-import { dot, GRID, gridX, gridY, segment } from "../charts/path.ts";
 import { mark, plotSvg, tickLabels, xGrid, yGrid } from "../charts/plot.ts";
 import { rowChart } from "../charts/row-chart.ts";
 import { linearScale, type Scale } from "../charts/scale.ts";
 import { type OutputEvidence, whyNoLabels } from "../evidence/output-evidence.ts";
-import { bandFigure, countedRows, figure, NO_FIGURE, wholePercent } from "../figures.ts";
 import { END_BARS, ends, keyLine, numbersTable, type Panel } from "../panels/panel.ts";
 import { chartSection, type Part, panelsOf } from "../panels/section.ts";
 import { type CalibrationBin, calibration } from "../statistics/calibration.ts";

@@ -1,10 +1,10 @@
 import { type Day, formatDay, parseDay } from "../../contract/market/dates.ts";
 import { mean } from "../../evaluate/statistics.ts";
 import type { OutputSummary } from "../../outputs/output-summary.ts";
+import { countedRows, figure, wholePercent } from "../../view/figures.ts";
 import { histogramChart } from "../charts/column-chart.ts";
 import { monthTable } from "../charts/month-table.ts";
 import { type OutputEvidence, whyNoOrder } from "../evidence/output-evidence.ts";
-import { countedRows, figure, wholePercent } from "../figures.ts";
 import { linePanel, type Measure, numbersTable, type Panel } from "../panels/panel.ts";
 import { chartSection, type Part, panelsOf } from "../panels/section.ts";
 import { type Histogram, histogram } from "../statistics/histogram.ts";

@@ -1,12 +1,12 @@
 import type { Metrics } from "../../contract/output/metrics-schemas.ts";
 import { mean } from "../../evaluate/statistics.ts";
 import type { ScoredRows } from "../../outputs/scored-rows.ts";
+import { countedRows, figure } from "../../view/figures.ts";
 import { escapeShortText, escapeText } from "../charts/plot.ts";
 import { sparkLine } from "../charts/spark-line.ts";
 import { type TickerSeries, tickerChart } from "../charts/ticker-chart.ts";
 import type { OutputEvidence } from "../evidence/output-evidence.ts";
 import type { Report, ReportedOutput } from "../evidence/reported-outputs.ts";
-import { countedRows, figure } from "../figures.ts";
 import { keyLine } from "../panels/panel.ts";
 import { type Part, type Section, scoreRowsNote } from "../panels/section.ts";
 import { countOf, type IntervalOutcomes } from "../statistics/interval-outcomes.ts";

@@ -1,10 +1,10 @@
 import type { OutputBlob } from "../../contract/output/output-blob.ts";
 import { byTicker } from "../../outputs/scored-rows.ts";
+import { countedRows, figure, wholePercent } from "../../view/figures.ts";
 import { lineChart } from "../charts/line-chart.ts";
 import { escapeText } from "../charts/plot.ts";
 import type { ScaledChart } from "../charts/scale.ts";
 import type { OutputEvidence } from "../evidence/output-evidence.ts";
-import { countedRows, figure, wholePercent } from "../figures.ts";
 import { keyLine, numbersTable, type Panel } from "../panels/panel.ts";
 import type { Part } from "../panels/section.ts";
 import { courseFan, quantileOf } from "../statistics/course-fan.ts";

@@ -2,12 +2,12 @@ import { verdictFigures } from "../../contract/output/later-close.ts";
 import { bandFromT } from "../../contract/output/test-quantile.ts";
 import type { RowsByDate } from "../../evaluate/rows-by-date.ts";
 import { finiteOrNull, mean } from "../../evaluate/statistics.ts";
-import { dot, GRID, gridX, segment } from "../charts/path.ts";
+import { bandFigure, countedRows, figure, type Unit, wholePercent } from "../../view/figures.ts";
+import { dot, GRID, gridX, segment } from "../../view/path.ts";
 import { escapeText, mark } from "../charts/plot.ts";
 import { linearScale } from "../charts/scale.ts";
 import { heldOutSlope } from "../evidence/held-out-slope.ts";
 import { judgedSet, type OutputEvidence } from "../evidence/output-evidence.ts";
-import { bandFigure, countedRows, figure, type Unit, wholePercent } from "../figures.ts";
 import {
   type Band,
   dateSums,

@@ -78,12 +78,13 @@ test("the modules of the console import only each other, run in a browser, and l
   assert.deepEqual(said, []);
   assert.match(version, /^[0-9a-f]{16}$/);
   for (const [path, { body }] of files) {
-    if (!path.endsWith(".js")) continue;
+    // Preact can set innerHTML if it is asked to; the policy of the page then refuses.
+    if (!path.endsWith(".js") || path.startsWith("packages/")) continue;
     const text = body.toString();
     assert.doesNotMatch(text, /\bfrom "(?!\.)|\bfrom "[^"]*\.ts"|\bimport\(/, path);
     assert.doesNotMatch(
       text,
-      /innerHTML|outerHTML|insertAdjacentHTML|document\.write|\beval\(|new Function/,
+      /dangerouslySet|innerHTML|outerHTML|insertAdjacentHTML|document\.write|\beval\(|new Function/,
       path,
     );
     assert.doesNotMatch(text, /\b(?:process|Buffer|require)\b[.(]/, path);

@@ -3,6 +3,7 @@ import { readFileSync } from "node:fs";
 import { stripTypeScriptTypes } from "node:module";
 import type { FastifyReply, FastifyRequest } from "fastify";
 import { z } from "zod";
+import { prepareQuery } from "../../contract/api/prepared-blobs.ts";
 import type { FormSchemas, ModelParameter } from "../../contract/api/published-schemas.ts";
 import { EXAMPLE_CONFIGS } from "../../contract/config/example-configs.ts";
 import { MucastError } from "../../contract/errors/errors.ts";
@@ -171,6 +172,13 @@ const CONSOLE_STYLES = ["charts.css", "console.css", "console-forms.css", "conso
 const CONSOLE_ICON = "console.svg";
 export const CONSOLE_FORMS = "console/forms/forms.json";
 
+/** The packages of the console, each one module, by the name under which its modules import them. */
+const PACKAGES: Readonly<Record<string, string>> = {
+  preact: "packages/preact.js",
+  "preact/hooks": "packages/preact-hooks.js",
+  htm: "packages/htm.js",
+};
+
 /** The console: the modules that its entry reaches by static imports, its styles, its icon and the schemas of its forms. */
 export function readConsoleFiles(): WebFiles {
   const modules = new Map<string, WebFile>();
@@ -180,21 +188,28 @@ export function readConsoleFiles(): WebFiles {
   return webFiles(new Map([...modules, ...others, [CONSOLE_FORMS, forms]]));
 }
 
-const IMPORTED = /^(?:import|export)\b[^;"]*?\bfrom\s+"([^"]+)"|^import\s+"([^"]+)"/gm;
+const IMPORTED = /(?<=^(?:import|export)\b[^;"]*?\bfrom\s*"|^import\s*")[^"]+(?=")/gm;
 
-/** @param path of a compiled module. @throws Error for an import of a package or a Node module. */
-function addModules(path: string, files: Map<string, WebFile>): void {
+/** @param path of a module as the browser loads it. @param name of the package that it is. @throws Error for another package. */
+function addModules(path: string, files: Map<string, WebFile>, name?: string): void {
   if (files.has(path)) return;
-  const source = readFileSync(new URL(IS_CLONE ? path.replace(/\.js$/, ".ts") : path, SOURCES), "utf8");
-  const text = IS_CLONE
-    ? withoutTypes(source).replaceAll(IMPORTED, (statement) => statement.replace(/\.ts"$/, '.js"'))
-    : source;
+  const own = new URL(IS_CLONE ? path.replace(/\.js$/, ".ts") : path, SOURCES);
+  const source = readFileSync(name === undefined ? own : new URL(import.meta.resolve(name)), "utf8");
+  const imports: [url: string, name?: string][] = [];
+  const text = (IS_CLONE && name === undefined ? withoutTypes(source) : source).replaceAll(
+    IMPORTED,
+    (target) => {
+      const inPackage = Object.hasOwn(PACKAGES, target);
+      if (!inPackage && !target.startsWith("."))
+        throw new Error(`${path} imports ${target}, which no browser has`);
+      const root = "../".repeat(path.split("/").length - 1);
+      const url = inPackage ? `${root}${PACKAGES[target]}` : target.replace(/\.ts$/, ".js");
+      imports.push(inPackage ? [url, target] : [url]);
+      return url;
+    },
+  );
   files.set(path, webFile(path, text));
-  for (const [, named, bare] of text.matchAll(IMPORTED)) {
-    const target = (named ?? bare)!;
-    if (!target.startsWith(".")) throw new Error(`${path} imports ${target}, which no browser has`);
-    addModules(new URL(target, `file:///${path}`).pathname.slice(1), files);
-  }
+  for (const [url, of] of imports) addModules(new URL(url, `file:///${path}`).pathname.slice(1), files, of);
 }
 
 /** Node warns at the first use that its function may change, and that warning does not belong in the log of the service. */
@@ -214,6 +229,7 @@ export function formSchemasText(): string {
   const payloads = Object.entries(JOB_PAYLOADS).map(([name, schema]) => [name, write(schema)]);
   const schemas: FormSchemas = {
     payloads: Object.fromEntries(payloads),
+    prepare: z.toJSONSchema(prepareQuery),
     models: Object.fromEntries(MODEL_NAMES.map((name) => [name, findModel(name).name])),
     parameters: Object.fromEntries(MODELS.map((model) => [model.name, listParameters(model)])),
     examples: EXAMPLE_CONFIGS,

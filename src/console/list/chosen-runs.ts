@@ -1,0 +1,123 @@
+import type { TargetedEvent, VNode } from "preact";
+import { useState } from "preact/hooks";
+import type { OperationView } from "../../client/index.ts";
+import { MAX_COMPARED_OUTPUTS } from "../../contract/config/limits.ts";
+import { countedRows } from "../../view/figures.ts";
+import { h, html } from "../../view/html.ts";
+import { table } from "../../view/table.ts";
+import { bdi, code } from "../../view/text.ts";
+import { valueAt } from "../forms/payload-tree.ts";
+import {
+  type Difference,
+  differencesOf,
+  type RunConfig,
+  readRunConfig,
+  type Setting,
+  settingLabel,
+  settingName,
+} from "../forms/settings.ts";
+import { openReport } from "../links.ts";
+import { Loaded, useAction, useView } from "../view.ts";
+import { runName } from "../words.ts";
+
+const MIN_COMPARED = 2;
+/** Maximum number of listed settings. */
+const MAX_ROWS = 60;
+const MAX_VALUE = 200;
+
+/** Figures of runs on different prices are not comparable. */
+export function hasSamePrices({ inputs }: OperationView, other: OperationView): boolean {
+  return inputs?.data_extractor === other.inputs?.data_extractor;
+}
+
+interface ChosenRunsProps {
+  /** In the order of their choice, which is that of the report's columns. A run stays chosen if a filter hides it. */
+  readonly chosen: readonly OperationView[];
+  onClear(): void;
+}
+
+/** The runs that the reader has chosen to compare: the button that opens their report, and how their settings differ. */
+export function ChosenRuns({ chosen, onClear }: ChosenRunsProps): VNode {
+  const context = useView();
+  const [isOpen, setOpen] = useState(false);
+  const { isBusy, run } = useAction("Could not open the report.", () => {
+    const ids = chosen.map(({ id }) => id);
+    return openReport(context.client.createComparisonLink(ids, { signal: context.signal }), context);
+  });
+  const count = chosen.length;
+  const words =
+    count === 0
+      ? `Choose ${MIN_COMPARED} to ${MAX_COMPARED_OUTPUTS} jobs that succeeded, on the same prices.`
+      : `${countedRows(count, "run")} chosen${count === MAX_COMPARED_OUTPUTS ? ", the most that a report compares" : ""}`;
+  return html`<div>
+    <p class="chosen buttons">
+      <button type="button" disabled=${isBusy || count < MIN_COMPARED} onClick=${run}>Compare in a report</button>
+      <span role="status">${words}</span>
+      <button type="button" class="plain" hidden=${count === 0} onClick=${onClear}>Clear</button>
+    </p>
+    <details class="differences" hidden=${count < MIN_COMPARED}
+      onToggle=${({ currentTarget }: TargetedEvent<HTMLDetailsElement>) => setOpen(currentTarget.open)}>
+      <summary>Show how their settings differ</summary>
+      <div role="status">${
+        isOpen &&
+        count >= MIN_COMPARED &&
+        h(Loaded<readonly (RunConfig | undefined)[]>, {
+          key: chosen.map(({ id }) => id).join(),
+          read: () => Promise.all(chosen.map((each) => readRunConfig(each, context))),
+          show: (configs) => comparison(chosen, configs),
+        })
+      }</div>
+    </details>
+  </div>`;
+}
+
+function comparison(chosen: readonly OperationView[], configs: readonly (RunConfig | undefined)[]): VNode {
+  const known = chosen.flatMap((run, i) =>
+    configs[i] === undefined ? [] : [{ name: runName(run), id: run.id, config: configs[i] }],
+  );
+  const unknown = chosen.filter((_, i) => configs[i] === undefined).map(runName);
+  const differences = differencesOf(known.map(({ config }) => [...inputsOf(config), ...config.settings]));
+  const more = differences.length - MAX_ROWS;
+  const isAlone = (name: string) => known.filter((each) => each.name === name).length === 1;
+  return html`
+    ${unknown.length > 0 && html`<p class="hint">The payload of ${unknown.join(", ")} is not stored.</p>`}
+    ${
+      differences.length === 0
+        ? html`<p>No input and no setting differs.</p>`
+        : table<Difference>({
+            name: "Inputs and settings in which the chosen runs differ",
+            columns: [
+              { title: "Setting", cell: nameCell },
+              ...known.map(({ name, id }, i) => ({
+                title: isAlone(name) ? name : `${name} ${id.slice(0, 8)}`,
+                cell: (difference: Difference) => valueCell(difference, i),
+              })),
+            ],
+            rows: differences.slice(0, MAX_ROWS),
+          })
+    }
+    ${more > 0 && html`<p class="hint">and ${more} more</p>`}`;
+}
+
+/** The inputs of a run by their names, in the form of settings. */
+function inputsOf({ payload }: RunConfig): Setting[] {
+  return ["feature_url", "data_extractor_url"].flatMap((member) => {
+    const url = valueAt(payload, [member]);
+    if (typeof url !== "string") return [];
+    return [{ path: [member], value: url.split("/").at(-1)!, byDefault: undefined }];
+  });
+}
+
+function nameCell(difference: Difference): VNode {
+  const words = settingLabel(difference);
+  return html`${words !== undefined && `${words} `}${code(settingName(difference))}`;
+}
+
+function valueCell({ values }: Difference, i: number): VNode | string {
+  const setting = values[i];
+  if (setting !== undefined) return bdi(setting.value, MAX_VALUE);
+  const byDefault = values.find((value) => value?.byDefault !== undefined)?.byDefault;
+  return byDefault === undefined
+    ? "–"
+    : html`${bdi(byDefault, MAX_VALUE)}<span class="hint"> (default)</span>`;
+}

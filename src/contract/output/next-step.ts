@@ -1,0 +1,28 @@
+import type { LaterFigures } from "./metrics-schemas.ts";
+import type { Verdict, VerdictState } from "./verdict.ts";
+
+const NOT_YET =
+  "Do not trade on these forecasts. Try more tickers, a longer history or features of your own.";
+const TOO_LARGE =
+  'Rank the tickers by mu; do not use its sizes, which are too large: set "shrinkage": "pooled" in the config.';
+
+/** What a person does with forecasts of each verdict. */
+const NEXT_STEPS: Readonly<Record<VerdictState, string>> = {
+  skill: "Rank the tickers by mu.",
+  oversized: TOO_LARGE,
+  none: NOT_YET,
+  worse: NOT_YET,
+  too_few: "Do not trade on these forecasts yet: give a longer history.",
+};
+
+/** What to do with the forecasts of an output. @param later what their order is worth a close later, on the rows of the verdict. */
+export function nextStep(
+  verdict: Pick<Verdict, "state"> | undefined,
+  later: Pick<LaterFigures, "net_low"> | undefined,
+): string {
+  const step =
+    verdict && Object.hasOwn(NEXT_STEPS, verdict.state) ? NEXT_STEPS[verdict.state] : "See the report.";
+  const ranks = verdict?.state === "skill" || verdict?.state === "oversized";
+  if (!ranks || later === undefined || (later.net_low ?? 0) > 0) return step;
+  return `${step} Do not trade them every day: a close later, the order does not reliably earn costs of 5 bp a side.`;
+}
