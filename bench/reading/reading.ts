@@ -33,7 +33,7 @@ const PEER = fileURLToPath(new URL("../peers/read_features.py", import.meta.url)
 const DAYS = 2_500;
 const RUNS = 3;
 
-/** The first is the one that the others are compared with. */
+/** The others are compared with the first. */
 const FORMATS: Readonly<Record<string, BlobFormat>> = {
   JSON: { format: "json" },
   "Parquet float64 snappy": { format: "parquet", compression: "snappy", float32: false },
@@ -62,7 +62,7 @@ const NODE_READERS: Readonly<Record<string, (path: string) => Promise<number>>> 
 interface Reading {
   readonly seconds: number;
   readonly processorSeconds: number;
-  /** The same for all files and readers. */
+  /** The same for all. */
   readonly values: number;
   readonly peakBytes: number;
 }
@@ -78,7 +78,7 @@ export async function benchReading(options: readonly string[]): Promise<readonly
   try {
     const paths = await writeFiles(folder, tickers);
     const best = new Map<string, Reading & { file: string; reader: string }>();
-    // One round after the other, so that a busy minute does not fall on one reader alone.
+    // In rounds, so that a busy minute does not fall on one reader.
     for (let round = 0; round < RUNS; round++) {
       for (const [file, path] of paths) {
         for (const reader of readersOf(file)) {
