@@ -155,17 +155,17 @@ async function setUp(): Promise<boolean> {
   return (await once(child, "exit"))[0] === 0;
 }
 
-const after = (work: readonly Command[]) => work.map((command) => ({ ...command, needsSetUp: true }));
+const afterSetUp = (work: readonly Command[]) => work.map((command) => ({ ...command, needsSetUp: true }));
 
 const RUNS: Readonly<Record<string, (paths: readonly string[]) => Promise<string[]>>> = {
   check: () => runAll(quickWork(), CORES),
   test: () => {
     const slow = [...ENGINE_CHECKS, ...testCommands(files.filter(isSlow))];
-    return runAll([...quickWork(), ...after(slow)], AT_A_TIME, setUp());
+    return runAll([...quickWork(), ...afterSetUp(slow)], AT_A_TIME, setUp());
   },
   release: (paths) => {
     process.env.MUCAST_TEST_MATRIX = "whole";
-    return runAll(after(releaseWork(paths)), AT_A_TIME, setUp());
+    return runAll(afterSetUp(releaseWork(paths)), AT_A_TIME, setUp());
   },
   cluster: (paths) => runAll(clusterWork(paths), 2),
 };
