@@ -17,28 +17,20 @@ interface ProcessTime {
 
 /** Processor time that a process has used so far; undefined if it has ended. Linux only. */
 export function processTimeOf(pid: number): ProcessTime | undefined {
-  const stat = statOf(pid);
-  if (stat === undefined) return undefined;
+  let stat: string;
+  try {
+    stat = readFileSync(`/proc/${pid}/stat`, "latin1");
+  } catch {
+    return undefined;
+  }
   // The name, in parentheses, may contain anything.
-  const fields = stat
-    .slice(stat.lastIndexOf(")") + 2)
-    .split(" ")
-    .map(Number);
+  const after = stat.slice(stat.lastIndexOf(")") + 2);
+  const fields = after.split(" ").map(Number);
   return {
     parent: fields[PARENT]!,
     seconds: (fields[USER]! + fields[SYSTEM]!) / TICKS,
     endedChildren: (fields[CHILDREN_USER]! + fields[CHILDREN_SYSTEM]!) / TICKS,
   };
-}
-
-function statOf(pid: number): string | undefined {
-  try {
-    return readFileSync(`/proc/${pid}/stat`, "latin1");
-  } catch (error) {
-    const { code } = error as NodeJS.ErrnoException;
-    if (code === "ENOENT" || code === "ESRCH") return undefined;
-    throw error;
-  }
 }
 
 /** Processor seconds of the workers of this process's host, which live as long as the pool. Linux only. */

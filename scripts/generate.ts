@@ -15,8 +15,8 @@ import { configurationPage } from "../src/service/settings/configuration-page.ts
 import { GENERATED, trackedFiles } from "./budgets.ts";
 import { pythonModels } from "./python-models.ts";
 
-/** Measurements of `npm run bench -- warnings`, as a part of the page of warnings. */
-const MEASURED_WARNINGS = "bench/warnings/measured.md";
+/** A part of the page of warnings. */
+const MEASURED_WARNINGS = "scripts/measured-warnings.md";
 const PYTHON_CLIENT = "clients/python/mucast_client";
 const CATALOGUE = "src/contract/model-params/catalogue.json";
 

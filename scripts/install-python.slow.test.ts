@@ -18,15 +18,13 @@ import { fileURLToPath } from "node:url";
 
 const ROOT = fileURLToPath(new URL("..", import.meta.url));
 
-/** A checkout without any Python environment, whose packages are installed and whose command line is a fake that prints its command. */
+/** A checkout without any Python environment, whose packages are installed. */
 function copyCheckout(): string {
   const copy = mkdtempSync(join(tmpdir(), "mucast-checkout-"));
   for (const part of ["scripts", "src/engine", "src/contract", "engine", "package.json", "tsconfig.json"]) {
     const filter = (path: string) => !/tests|cache/.test(relative(ROOT, path));
     cpSync(join(ROOT, part), join(copy, part), { recursive: true, filter });
   }
-  mkdirSync(join(copy, "src/cli"));
-  writeFileSync(join(copy, "src/cli/main.ts"), "console.log(process.argv[2]);\n");
   const lock = readFileSync(join(ROOT, "package-lock.json"));
   writeFileSync(join(copy, "package-lock.json"), lock);
   mkdirSync(join(copy, "node_modules"));
@@ -49,7 +47,7 @@ test("run_dl_job of a checkout uses a ready environment for CPUs, and otherwise 
   const copy = copyCheckout();
   t.after(() => rmSync(copy, { recursive: true, force: true }));
   const run = () =>
-    spawnSync(process.execPath, ["scripts/run.mjs", "src/cli/main.ts", "run_dl_job"], {
+    spawnSync(process.execPath, ["scripts/setup.mjs", "--for", "src/cli/main.ts", "run_dl_job"], {
       cwd: copy,
       // Without a Python, so that no environment can be made.
       env: { PATH: "/nowhere", HOME: copy },
@@ -60,5 +58,5 @@ test("run_dl_job of a checkout uses a ready environment for CPUs, and otherwise 
   assert.match(none.stderr, /there is no python3 on the path/);
   leaveEnvironment(copy, "dl-cpu");
   const ready = run();
-  assert.deepEqual([ready.status, ready.stdout, ready.stderr], [0, "run_dl_job\n", ""]);
+  assert.deepEqual([ready.status, ready.stdout, ready.stderr], [0, process.execPath, ""]);
 });

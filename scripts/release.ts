@@ -1,8 +1,7 @@
 /** The steps of a release that need no account: .github/workflows/release.yml calls them, and docs/releasing.md explains them. */
 import { parseArgs } from "node:util";
-import { buildArguments } from "./release/build-arguments.ts";
 import { releaseFaults } from "./release/release-faults.ts";
-import { readRelease } from "./release/release-files.ts";
+import { buildArguments, readRelease } from "./release/release-files.ts";
 
 const USAGE = `npm run release -- check [TAG]     what keeps the commit from being released, with TAG if it has one
 npm run release -- prepare FOLDER  writes the package, the SBOMs, the notes and the checksums to FOLDER

@@ -1,8 +1,9 @@
-// Brings a bare clone to a state in which everything runs: Node 24, the Node packages, the Python environments.
+// Brings a bare clone to a state in which everything runs: Node 24, the Node packages, the Python environments. `--dev` adds what tests
+// need; `--for FILE ARG ...` installs what scripts/run.sh needs for FILE, and prints the path of Node. Everything else is on stderr.
 // Runs under Node 20 with only built-ins. Each step finally leaves a stamp named after the hash of its lock file, so a completed
 // step is never repeated, and an interrupted one is. Checkouts that share their packages by a link may have different locks that
-// are all satisfied: each has its own stamp. Prints only to stderr.
-import { spawn } from "node:child_process";
+// are all satisfied: each has its own stamp.
+import { spawn, spawnSync } from "node:child_process";
 import { createHash } from "node:crypto";
 import { once } from "node:events";
 import {
@@ -15,8 +16,7 @@ import {
   writeFileSync,
 } from "node:fs";
 import { delimiter, dirname, join, relative } from "node:path";
-import { fileURLToPath, pathToFileURL } from "node:url";
-import { withLock } from "./setup-lock.mjs";
+import { fileURLToPath } from "node:url";
 
 const ROOT = dirname(dirname(fileURLToPath(import.meta.url)));
 const NODE_FOLDER = join(ROOT, "tools/node");
@@ -29,24 +29,37 @@ const NPM_AT_A_TIME = 2;
 /** The prefix of each stamp's name. */
 const STAMP = ".setup-stamp-";
 
+/** Set for the one set-up that runs at a time. */
+const LOCKED = "MUCAST_SETUP_IS_LOCKED";
+
 class SetupError extends Error {}
 
 /**
  * Runs the missing steps; npm, which mostly waits for the network, runs in parallel with uv.
- * @param {("ml" | "dl" | "networks" | "ray" | "dev" | "lint")[]} environments the Python environments that must exist afterwards
+ * @param {string[]} environments the Python environments that must exist afterwards
  * @returns {Promise<string>} path of a Node of version 24 or later
  */
-export async function ensureSetup(environments) {
-  const node = nodeIfReady();
-  if (node && isInstalled(ROOT) && environments.length === 0) return node;
+async function ensureSetup(environments) {
+  const ready = nodeIfReady() ?? (await installNode());
+  const packages = nodePackages(ready, environments).values();
+  const lanes = Array.from({ length: NPM_AT_A_TIME }, () => packages);
+  await runLanes([[() => ensurePython(ready, environments)], ...lanes]);
+  return ready;
+}
+
+/**
+ * Runs this program again as the only set-up of the checkout. The kernel holds the lock until that one and all that it has started
+ * have ended, however they end. A system without flock, such as macOS, has no lock.
+ */
+function runAgainLocked() {
   mkdirSync(join(ROOT, ".mucast"), { recursive: true });
-  return withLock(join(ROOT, ".mucast/setup.lock"), say, async () => {
-    const ready = nodeIfReady() ?? (await installNode());
-    const packages = nodePackages(ready, environments).values();
-    const lanes = Array.from({ length: NPM_AT_A_TIME }, () => packages);
-    await runLanes([[() => ensurePython(ready, environments)], ...lanes]);
-    return ready;
-  });
+  const again = [join(ROOT, ".mucast/setup.flock"), process.execPath, ...process.argv.slice(1)];
+  const flock = (...options) =>
+    spawnSync("flock", [...options, ...again], { stdio: "inherit", env: { ...process.env, [LOCKED]: "1" } });
+  const tried = flock("--nonblock", "--conflict-exit-code", "75");
+  if (tried.status !== 75) return tried;
+  say("setup: waiting for another set-up of this checkout");
+  return flock();
 }
 
 /** Each installs packages; the product's steps, and those that take longest, come first. */
@@ -185,9 +198,6 @@ async function runToStderr(command, args, cwd) {
   // npm silently leaves out optional packages that do not support the Node that it runs on.
   const ours = localNode();
   if (ours !== undefined) env.PATH = `${dirname(ours)}${delimiter}${env.PATH ?? ""}`;
-  // Steps that take minutes end if this process is killed; npm is also a Node program.
-  const followUs = new URL("./end-with-parent.mjs", import.meta.url).href;
-  env.NODE_OPTIONS = `${env.NODE_OPTIONS ?? ""} --import=${followUs}`.trim();
   const child = spawn(command, args, { cwd, env, stdio: ["ignore", 2, 2] });
   const [status, signal] = await once(child, "close").catch((error) => {
     throw new SetupError(`cannot run ${command}: ${error.message}`);
@@ -203,19 +213,55 @@ function say(line) {
   process.stderr.write(`${line}\n`);
 }
 
-/** Waits for `body`; an impossible set-up ends with one sentence and exit code 4. */
-export async function orExplain(body) {
-  try {
-    return await body();
-  } catch (error) {
-    if (!(error instanceof SetupError)) throw error;
-    say(`setup: ${error.message}`);
-    return process.exit(4);
-  }
+/** A job on a cluster needs what its nodes have, and nothing else. */
+function environmentsOfJob([command, ...options]) {
+  const isOnCluster =
+    process.env.MUCAST_ENGINE_URL || options.some((option) => /^--engine(=|$)/.test(option));
+  if (command?.startsWith("run_") && isOnCluster) return ["ray"];
+  if (command === "run_dl_job") return ["networks"];
+  // The lines of curl that `serve` prints run a job.
+  return ["run_ml_job", "forecast", "serve"].includes(command) ? ["ml"] : [];
 }
 
-if (import.meta.url === pathToFileURL(process.argv[1] ?? "").href) {
-  const isDevelopment = process.argv.includes("--dev");
-  await orExplain(() => ensureSetup(isDevelopment ? ["ml", "dl", "ray", "dev", "lint"] : ["ml", "dl"]));
-  say("setup: everything is in place");
+/** The Python environments that a script needs; any other program needs none. */
+function environmentsFor(script, args) {
+  const all = ["ml", "dl", "ray", "dev"];
+  const needs = {
+    "bench/main.ts": all,
+    "scripts/demo.ts": ["ml", "dl"],
+    // The quick checks need these; `npm test` and the release tier install the rest meanwhile.
+    "scripts/test.ts": args[0] === "cluster" ? all : ["ml", "lint"],
+    "test/chaos/chaos.ts": ["ml"],
+    "scripts/fuzz.ts": ["ml"],
+    "scripts/generate.ts": ["ml"],
+    "scripts/lock-python.ts": ["ml"],
+    "scripts/format.ts": ["lint"],
+    "src/cli/main.ts": args.includes("--help") ? [] : environmentsOfJob(args),
+  };
+  return needs[script] ?? [];
+}
+
+async function main([option, file, ...args]) {
+  const development = ["ml", "dl", "ray", "dev", "lint"];
+  const environments =
+    option === "--for" ? environmentsFor(file, args) : option === "--dev" ? development : ["ml", "dl"];
+  let node = nodeIfReady();
+  if (!node || !isInstalled(ROOT) || environments.length > 0) {
+    const done = process.env[LOCKED] === undefined ? runAgainLocked() : undefined;
+    if (done !== undefined && done.error === undefined) {
+      process.exitCode = done.status ?? 1;
+      return;
+    }
+    node = await ensureSetup(environments);
+  }
+  if (option === "--for") process.stdout.write(node);
+  else say("setup: everything is in place");
+}
+
+try {
+  await main(process.argv.slice(2));
+} catch (error) {
+  if (!(error instanceof SetupError)) throw error;
+  say(`setup: ${error.message}`);
+  process.exitCode = 4;
 }

@@ -1,7 +1,7 @@
 /** `npm run bench -- skill` runs the rows that its arguments name, and refuses bad arguments in one line. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { BenchError } from "../bench/bench-error.ts";
+import { BenchError } from "../bench/bench.ts";
 import { skillOptions } from "../bench/skill/skill-options.ts";
 import { DEFAULT_ROWS, rowsNamed, SKILL_ROWS } from "../bench/skill/skill-rows.ts";
 

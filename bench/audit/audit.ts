@@ -1,5 +1,5 @@
 import type { Finding } from "../../src/audit/check.ts";
-import type { Table } from "../table.ts";
+import type { Table } from "../bench.ts";
 import {
   cleanDays,
   FIRST_SEED,
@@ -9,7 +9,6 @@ import {
   withLaterStart,
 } from "./clean-markets.ts";
 import { foresightOf, restatementOf } from "./examined-market.ts";
-import { implausibleJobs, leaksAndJobs } from "./implausible-jobs.ts";
 import { type BlobFault, FAULTS, isOf } from "./planted-faults.ts";
 import { falseFindingsOfJobs, plantedInJobs, shareText } from "./planted-jobs.ts";
 import { plantedIn, sharedFaults, skilledFeatures } from "./shared-faults.ts";
@@ -25,15 +24,7 @@ const PLANTED_MARKETS = 20;
 
 /** False findings on clean markets, and the size at which planted faults are found. */
 export async function benchAudit(): Promise<readonly Table[]> {
-  return [
-    await falseFindings(),
-    thinMarkets(),
-    skilledFeatures(),
-    implausibleJobs(),
-    leaksAndJobs(),
-    sharedFaults(),
-    await plantedFaults(),
-  ];
+  return [await falseFindings(), thinMarkets(), skilledFeatures(), sharedFaults(), await plantedFaults()];
 }
 
 async function falseFindings(): Promise<Table> {

@@ -1,6 +1,6 @@
 /** Faults in one feature of every ticker, and honest markets with a skilled feature: what the pooled tests find, and what they miss. */
 import type { FindingCode } from "../../src/audit/findings.ts";
-import type { Table } from "../table.ts";
+import type { Table } from "../bench.ts";
 import { cleanMarket, FIRST_SEED, type Market, type MarketSize } from "./clean-markets.ts";
 import { foresightOf } from "./examined-market.ts";
 import { withFeature } from "./planted-faults.ts";

@@ -1,4 +1,4 @@
-import type { Table } from "../table.ts";
+import type { Table } from "../bench.ts";
 import { bouncing, cleanDays, FIRST_SEED, type Market } from "./clean-markets.ts";
 import { foresightOf } from "./examined-market.ts";
 

@@ -1,7 +1,7 @@
 /** How long a fault of a node delays its task: from the fault to the answer of the second attempt, or to the end of the task. */
 import { fileURLToPath } from "node:url";
 import { type RayCluster, startRayCluster } from "../../test/servers/ray-cluster.testing.ts";
-import type { Table } from "../table.ts";
+import type { Table } from "../bench.ts";
 import { sleep, withEngine } from "./engines.ts";
 
 const SLEEPING = fileURLToPath(new URL("sleeping", import.meta.url));

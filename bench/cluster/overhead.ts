@@ -1,6 +1,6 @@
 /** Fits of about two seconds on two cores: as workers of this machine, and as two nodes of one core each. */
 import { type RayCluster, startRayCluster } from "../../test/servers/ray-cluster.testing.ts";
-import type { Table } from "../table.ts";
+import type { Table } from "../bench.ts";
 import { forest, measure, withEngine } from "./engines.ts";
 
 const CORES = 2;

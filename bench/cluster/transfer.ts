@@ -2,7 +2,7 @@
 import { readFileSync, rmSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { startRayCluster } from "../../test/servers/ray-cluster.testing.ts";
-import type { Table } from "../table.ts";
+import type { Table } from "../bench.ts";
 import { type Engine, sleep, withEngine } from "./engines.ts";
 
 const SLEEPING = fileURLToPath(new URL("sleeping", import.meta.url));

@@ -6,7 +6,7 @@ import { fileURLToPath } from "node:url";
 import type { OutputBlob } from "../../src/contract/output/output-blob.ts";
 import { runMlJob } from "../../src/jobs/run-job.ts";
 import { preparePrices } from "../../src/prepare/prepare-prices.ts";
-import type { Table } from "../table.ts";
+import type { Table } from "../bench.ts";
 import { SERIES, seriesIntervals } from "./simulated-series.ts";
 
 const PRICES = fileURLToPath(new URL("../../test/cases/sp500-20/prices.csv.gz", import.meta.url));

@@ -9,7 +9,7 @@ import { availableParallelism, tmpdir } from "node:os";
 import { join } from "node:path";
 import { findEnvironment } from "../../src/engine/environment/environment.ts";
 import { preparePrices } from "../../src/prepare/prepare-prices.ts";
-import type { Table } from "../table.ts";
+import type { Table } from "../bench.ts";
 
 const PRICES = "test/cases/sp500-20/prices.csv.gz";
 /** First of the last 2,500 trading days of the demo data; earlier prices still feed the windows of the features. */
@@ -31,7 +31,9 @@ interface ScriptTimes {
   readonly total: number;
 }
 
-export async function benchWholeJob(models: readonly string[] = Object.keys(MODELS)): Promise<Table> {
+/** @param options the models, such as `ridge lightgbm`; all if there are none. */
+export async function benchWholeJob(options: readonly string[]): Promise<readonly Table[]> {
+  const models = options.length > 0 ? options : Object.keys(MODELS);
   const folder = mkdtempSync(join(tmpdir(), "mucast-bench-"));
   try {
     const blobs = await preparePrices({ csvPath: PRICES, outFolder: folder, options: { start: START } });
@@ -41,22 +43,24 @@ export async function benchWholeJob(models: readonly string[] = Object.keys(MODE
       writeFileSync(config, JSON.stringify({ "ML params": params }));
       return measure(model, blobs.featurePath, blobs.dataExtractorPath, config);
     });
-    return {
-      title: `whole job: ${blobs.tickers.length} tickers, ${blobs.dates} days, ${blobs.features.length} features, 15 x 15`,
-      header: [
-        "model",
-        "fits",
-        "import s",
-        "one-thread fits s",
-        "floor s",
-        "mucast s",
-        "limit s",
-        "mucast/floor",
-        "script s",
-        "script/mucast",
-      ],
-      rows,
-    };
+    return [
+      {
+        title: `whole job: ${blobs.tickers.length} tickers, ${blobs.dates} days, ${blobs.features.length} features, 15 x 15`,
+        header: [
+          "model",
+          "fits",
+          "import s",
+          "one-thread fits s",
+          "floor s",
+          "mucast s",
+          "limit s",
+          "mucast/floor",
+          "script s",
+          "script/mucast",
+        ],
+        rows,
+      },
+    ];
   } finally {
     rmSync(folder, { recursive: true, force: true });
   }

@@ -3,7 +3,7 @@
  * with PyTorch's DataLoader, networks of comparable size in neuralforecast, and the ideal, which is the time of a bare step on
  * one thread x steps / cores.
  *
- * Usage: node bench/networks/networks.ts [--options lstm,mlp] [--repeats 3] [--tickers 20] [--epochs 20]
+ * Usage: npm run bench -- dl [--options lstm,mlp] [--repeats 3] [--tickers 20] [--epochs 20]
  */
 import { execFile } from "node:child_process";
 import { mkdtempSync, rmSync } from "node:fs";
@@ -11,13 +11,11 @@ import { availableParallelism, tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { parseArgs, promisify } from "node:util";
-import { table } from "../../src/cli/terminal/output-table.ts";
 import { findEnvironment } from "../../src/engine/environment/environment.ts";
 import type { TrainingRecord } from "../../src/jobs/dl/train-networks.ts";
 import { type PreparedBlobs, preparePrices } from "../../src/prepare/prepare-prices.ts";
-import { peerPython } from "../peer-python.ts";
+import { peerPython, type Table } from "../bench.ts";
 import { isJoint, OPTIONS } from "../planted/planted-minima.ts";
-import type { Table } from "../table.ts";
 import { type Train, withEngine } from "./shared-engine.ts";
 
 const run = promisify(execFile);
@@ -26,13 +24,6 @@ const PRICES = "test/cases/sp500-20/prices.csv.gz";
 const WINDOW = { start: "2005-01-01", learningEnd: "2018-12-31" };
 /** neuralforecast has networks like these. */
 const IN_NEURALFORECAST = ["lstm", "cnn", "mlp"];
-
-interface BenchSettings {
-  readonly options: readonly string[];
-  readonly repeats: number;
-  readonly tickers: number;
-  readonly epochs: number;
-}
 
 /** One repeat: seconds of each way to train. */
 interface Measured {
@@ -43,30 +34,38 @@ interface Measured {
   readonly neuralforecast: number | undefined;
 }
 
-const ALL: BenchSettings = { options: OPTIONS, repeats: 3, tickers: 20, epochs: 20 };
+const text = (value: string) => ({ type: "string", default: value }) as const;
 
 /** Takes about half an hour. */
-export async function benchNetworks(asked: BenchSettings = ALL): Promise<readonly Table[]> {
+export async function benchNetworks(args: readonly string[]): Promise<readonly Table[]> {
+  const { values } = parseArgs({
+    args: [...args],
+    options: { options: text(OPTIONS.join()), repeats: text("3"), tickers: text("20"), epochs: text("20") },
+  });
+  const options = values.options.split(",");
+  const [repeats, tickers, epochs] = [values.repeats, values.tickers, values.epochs].map(Number) as [
+    ...[number, number, number],
+  ];
   const folder = mkdtempSync(join(tmpdir(), "mucast-bench-"));
   try {
-    const blobs = await demoBlobs(folder, asked.tickers);
-    const measured = new Map<string, Measured[]>(asked.options.map((option) => [option, []]));
-    for (let repeat = 1; repeat <= asked.repeats; repeat++) {
-      for (const option of asked.options) {
-        const figures = await measure(option, blobs, asked.epochs);
-        process.stderr.write(`${repeat} of ${asked.repeats}, ${option}: ${JSON.stringify(figures)}\n`);
+    const blobs = await demoBlobs(folder, tickers);
+    const measured = new Map<string, Measured[]>(options.map((option) => [option, []]));
+    for (let repeat = 1; repeat <= repeats; repeat++) {
+      for (const option of options) {
+        const figures = await measure(option, blobs, epochs);
+        process.stderr.write(`${repeat} of ${repeats}, ${option}: ${JSON.stringify(figures)}\n`);
         measured.get(option)!.push(figures);
       }
     }
     const data = `${blobs.tickers.length} tickers, ${blobs.dates} days, ${blobs.features.length} features`;
     return [
       {
-        title: `training, ${data}: seconds and ratios, means of ${asked.repeats} repeats (smallest to largest)`,
+        title: `training, ${data}: seconds and ratios, means of ${repeats} repeats (smallest to largest)`,
         header: [
           ...["", "steps", "mucast s", "loop s", "loop/mucast"],
           ...["neuralforecast s", "neuralforecast/mucast", "ideal s", "mucast/ideal"],
         ],
-        rows: [...measured].map(([option, repeats]) => [option, ...rowOf(repeats)]),
+        rows: [...measured].map(([option, figures]) => [option, ...rowOf(figures)]),
       },
     ];
   } finally {
@@ -75,7 +74,7 @@ export async function benchNetworks(asked: BenchSettings = ALL): Promise<readonl
 }
 
 /** The two input blobs of the first tickers of the demo data. */
-export async function demoBlobs(folder: string, tickers: number): Promise<PreparedBlobs> {
+async function demoBlobs(folder: string, tickers: number): Promise<PreparedBlobs> {
   const all = await preparePrices({ csvPath: PRICES, outFolder: folder, options: WINDOW });
   if (tickers >= all.tickers.length) return all;
   const options = { ...WINDOW, tickers: all.tickers.slice(0, tickers) };
@@ -180,17 +179,4 @@ function rowOf(repeats: readonly Measured[]): string[] {
     over(({ ideal }) => ideal, 1, false),
     over(({ ours, ideal }) => ours / ideal, 2, true),
   ];
-}
-
-if (import.meta.main) {
-  const text = { type: "string" } as const;
-  const { values } = parseArgs({ options: { options: text, repeats: text, tickers: text, epochs: text } });
-  const tables = await benchNetworks({
-    options: values.options?.split(",") ?? ALL.options,
-    repeats: Number(values.repeats ?? ALL.repeats),
-    tickers: Number(values.tickers ?? ALL.tickers),
-    epochs: Number(values.epochs ?? ALL.epochs),
-  });
-  for (const { title, header, rows } of tables)
-    process.stdout.write(`${title}\n\n${table(header, rows)}\n\n`);
 }

@@ -21,8 +21,6 @@ export interface PlantedRun {
   readonly seed: number;
   /** The job's default if it is missing. */
   readonly loss?: string;
-  /** One network if it is missing. */
-  readonly ensemble?: number;
   /** All eight tickers and 1,500 days if it is missing. */
   readonly size?: MarketSize;
 }
@@ -51,13 +49,13 @@ export async function plantedRun(train: Train, planned: PlantedRun): Promise<Map
   }
 }
 
-function configOf({ option, seed, loss, ensemble = 1 }: PlantedRun): object {
+function configOf({ option, seed, loss }: PlantedRun): object {
   return {
     "NN params": {
       "Dot prediction": {
         "current option": option,
         global_settings: { seed },
-        training_params: { ensemble, ...(loss === undefined ? {} : { loss_type: loss }) },
+        training_params: { ensemble: 1, ...(loss === undefined ? {} : { loss_type: loss }) },
       },
     },
   };

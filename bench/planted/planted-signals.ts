@@ -2,13 +2,10 @@
  * Markets whose returns contain a known signal, so that a network's result can be compared with the best possible one.
  *
  * Features are independent standard normals. A return is a signal in the features plus noise, of daily volatility 1 %;
- * prices are made from the returns, so the label of a day is exactly its planted return. Usage:
- *
- * node bench/planted/planted-signals.ts --signal memory --seed 3 --out FOLDER
+ * prices are made from the returns, so the label of a day is exactly its planted return.
  */
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { parseArgs } from "node:util";
 import { formatDay, parseDay } from "../../src/contract/market/dates.ts";
 import { seededRandom } from "../../test/twins/random.ts";
 
@@ -143,15 +140,4 @@ function businessDays(count: number): string[] {
     if (day % 7 !== 2 && day % 7 !== 3) dates.push(formatDay(day));
   }
   return dates;
-}
-
-if (import.meta.main) {
-  const { values } = parseArgs({
-    options: { signal: { type: "string" }, seed: { type: "string", default: "1" }, out: { type: "string" } },
-  });
-  const { signal, seed, out } = values;
-  if (signal === undefined || !Object.hasOwn(SIGNALS, signal) || out === undefined)
-    throw new Error(`give --signal ${Object.keys(SIGNALS).join("|")} and --out FOLDER`);
-  const market = plantedMarket(signal as SignalName, Number(seed));
-  process.stdout.write(`${JSON.stringify(writePlantedBlobs([market], out))}\n`);
 }

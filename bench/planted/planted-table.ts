@@ -1,25 +1,28 @@
-/**
- * How well run_dl_job finds planted signals with all defaults, compared with the required minimum, and how well each loss and an
- * ensemble find them. Each seed gives another market and training. Usage: node bench/planted/planted-table.ts [--seeds 10]
- * [--loss-seeds 3] [--ensemble-seeds 3], where 0 omits the table.
- */
+/** How well run_dl_job finds planted signals with all defaults, beside the required minimum, and how well each loss finds one. */
 import { parseArgs } from "node:util";
-import { table } from "../../src/cli/terminal/output-table.ts";
 import { LOSS_TYPES } from "../../src/contract/config/networks/networks.ts";
-import { type Train, withEngine } from "../networks/shared-engine.ts";
-import type { Table } from "../table.ts";
+import type { Table } from "../bench.ts";
+import { withEngine } from "../networks/shared-engine.ts";
 import { isJoint, MINIMA, OPTIONS } from "./planted-minima.ts";
 import { mapInPairs, type PlantedRun, plantedRun } from "./planted-runs.ts";
 import { SIGNALS, type SignalName } from "./planted-signals.ts";
 
 const NAMES = Object.keys(SIGNALS) as SignalName[];
 
-/** Takes about two minutes per seed on two cores, half a minute per loss and seed, and one and a half per seed of ensembles. */
-export async function benchPlanted(seeds = 10, lossSeeds = 3, ensembleSeeds = 3): Promise<readonly Table[]> {
+/**
+ * `--seeds` is 10, two minutes each on two cores, and `--loss-seeds` is 3, half a minute for each loss; 0 omits the table. Each seed
+ * gives another market and training.
+ */
+export async function benchPlanted(options: readonly string[]): Promise<readonly Table[]> {
+  const count = (value: string) => ({ type: "string", default: value }) as const;
+  const { values } = parseArgs({
+    args: [...options],
+    options: { seeds: count("10"), "loss-seeds": count("3") },
+  });
+  const [seeds, lossSeeds] = [Number(values.seeds), Number(values["loss-seeds"])];
   return [
     ...(seeds > 0 ? [await signalTable(seeds)] : []),
     ...(lossSeeds > 0 ? [await lossTable(lossSeeds)] : []),
-    ...(ensembleSeeds > 0 ? [await ensembleTable(ensembleSeeds)] : []),
   ];
 }
 
@@ -29,7 +32,7 @@ async function signalTable(seeds: number): Promise<Table> {
       seedsUpTo(seeds).map((seed) => ({ option, signals, seed })),
     ),
   );
-  const found = await allIcs(runs);
+  const found = await findIcs(runs);
   return {
     title: `mean IC of ${seeds} seeds (smallest to largest), then what every seed should reach`,
     header: ["", ...NAMES.map((name) => `${name} (best ${SIGNALS[name].bestIc.toFixed(3)})`)],
@@ -50,7 +53,7 @@ async function lossTable(seeds: number): Promise<Table> {
   const runs = OPTIONS.flatMap((option) =>
     LOSS_TYPES.flatMap((loss) => seedsUpTo(seeds).map((seed) => ({ option, signals, seed, loss }))),
   );
-  const found = await allIcs(runs);
+  const found = await findIcs(runs);
   return {
     title: `linear, every loss: mean IC of ${seeds} seeds (smallest to largest)`,
     header: ["", ...LOSS_TYPES],
@@ -61,48 +64,23 @@ async function lossTable(seeds: number): Promise<Table> {
   };
 }
 
-/** The options that train fastest. */
-const ENSEMBLE_OPTIONS = ["mlp", "cnn"];
-const ENSEMBLES = [1, 3, 5];
-
-async function ensembleTable(seeds: number): Promise<Table> {
-  const signals = ["linear", "memory"] as const;
-  const runs = ENSEMBLE_OPTIONS.flatMap((option) =>
-    ENSEMBLES.flatMap((ensemble) => seedsUpTo(seeds).map((seed) => ({ option, signals, seed, ensemble }))),
+/** @returns the ICs of all seeds, by option, signal and loss. */
+async function findIcs(runs: readonly PlantedRun[]): Promise<Map<string, number[]>> {
+  const ics = await withEngine(2, ["torch", "sklearn"], (train) =>
+    mapInPairs(runs, async (run, i) => {
+      const found = await plantedRun(train, run);
+      const shown = [...found].map(([signal, { ic }]) => `${signal} ${ic.toFixed(3)}`).join(", ");
+      process.stderr.write(
+        `${i + 1} of ${runs.length}: ${run.option} ${run.loss ?? ""} seed ${run.seed}: ${shown}\n`,
+      );
+      return [...found].map(([signal, { ic }]) => ({
+        key: [run.option, signal, ...(run.loss === undefined ? [] : [run.loss])].join(" "),
+        ic,
+      }));
+    }),
   );
-  const found = await allIcs(runs);
-  return {
-    title: `ensembles: mean IC of ${seeds} seeds (smallest to largest)`,
-    header: ["", ...ENSEMBLES.map((ensemble) => `ensemble of ${ensemble}`)],
-    rows: ENSEMBLE_OPTIONS.flatMap((option) =>
-      signals.map((signal) => [
-        `${option}, ${signal}`,
-        ...ENSEMBLES.map((ensemble) => spread(found.get(`${option} ${signal} ${ensemble}`)!)),
-      ]),
-    ),
-  };
-}
-
-/** ICs of all seeds, by option, signal, loss and ensemble. */
-async function allIcs(runs: readonly PlantedRun[]): Promise<Map<string, number[]>> {
-  const found = new Map<string, number[]>();
-  const inTurn = (train: Train) => async (run: PlantedRun, i: number) => {
-    const icOf = await plantedRun(train, run);
-    const found = [...icOf].map(([signal, { ic }]) => `${signal} ${ic.toFixed(3)}`).join(", ");
-    const name = [run.option, run.loss, run.ensemble && `ensemble of ${run.ensemble}`, `seed ${run.seed}`]
-      .filter((part) => part !== undefined)
-      .join(", ");
-    process.stderr.write(`${i + 1} of ${runs.length}: ${name}: ${found}\n`);
-    return icOf;
-  };
-  const ics = await withEngine(2, ["torch", "sklearn"], (train) => mapInPairs(runs, inTurn(train)));
-  for (const [i, { option, loss, ensemble }] of runs.entries()) {
-    for (const [signal, { ic }] of ics[i]!) {
-      const key = [option, signal, loss, ensemble].filter((part) => part !== undefined).join(" ");
-      found.set(key, [...(found.get(key) ?? []), ic]);
-    }
-  }
-  return found;
+  const byKey = Map.groupBy(ics.flat(), ({ key }) => key);
+  return new Map([...byKey].map(([key, found]) => [key, found.map(({ ic }) => ic)]));
 }
 
 function spread(ics: readonly number[]): string {
@@ -113,16 +91,4 @@ function spread(ics: readonly number[]): string {
 
 function seedsUpTo(count: number): number[] {
   return Array.from({ length: count }, (_, i) => i + 1);
-}
-
-if (import.meta.main) {
-  const count = { type: "string" } as const;
-  const { values } = parseArgs({ options: { seeds: count, "loss-seeds": count, "ensemble-seeds": count } });
-  const tables = await benchPlanted(
-    Number(values.seeds ?? 10),
-    Number(values["loss-seeds"] ?? 3),
-    Number(values["ensemble-seeds"] ?? 3),
-  );
-  for (const { title, header, rows } of tables)
-    process.stdout.write(`${title}\n\n${table(header, rows)}\n\n`);
 }

@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { Api } from "../../test/service/api.testing.ts";
 import { FEATURES, PRICES, payload, RIDGE } from "../../test/service/inputs.testing.ts";
 import type { Serving } from "../../test/service/service.testing.ts";
-import { quantile } from "../table.ts";
+import { quantile } from "../bench.ts";
 
 const JOBS = 30;
 

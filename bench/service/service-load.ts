@@ -7,7 +7,7 @@ import { isEnded, type OperationView } from "../../src/contract/api/operation-vi
 import { Api } from "../../test/service/api.testing.ts";
 import { payload } from "../../test/service/inputs.testing.ts";
 import type { Serving } from "../../test/service/service.testing.ts";
-import { quantile } from "../table.ts";
+import { quantile } from "../bench.ts";
 
 const SUBMISSIONS = 500;
 const CONNECTIONS = 64;

@@ -1,8 +1,8 @@
 /** Whether the service grows while it works: its resident memory over a thousand finished operations. */
+import { readFileSync } from "node:fs";
 import { Api } from "../../test/service/api.testing.ts";
 import { payload } from "../../test/service/inputs.testing.ts";
 import type { Serving } from "../../test/service/service.testing.ts";
-import { residentMiB } from "./resident-memory.ts";
 
 const STEP = 200;
 const STEPS = 5;
@@ -32,4 +32,8 @@ export async function measureMemory(name: string, serving: Serving): Promise<str
 
 function steps(): number[] {
   return Array.from({ length: STEPS }, (_, i) => (i + 1) * STEP);
+}
+
+function residentMiB(pid: number): number {
+  return Number(/^VmRSS:\s+(\d+)/m.exec(readFileSync(`/proc/${pid}/status`, "utf8"))![1]) / 1_024;
 }

@@ -3,7 +3,7 @@ import { Api } from "../../test/service/api.testing.ts";
 import { DATABASES, type DatabaseChoice } from "../../test/service/databases.testing.ts";
 import { putInputs } from "../../test/service/inputs.testing.ts";
 import { endServices, type Serving, startServe } from "../../test/service/service.testing.ts";
-import type { Table } from "../table.ts";
+import type { Table } from "../bench.ts";
 import { LATENCY_HEADER, measureCommandLine, measureLatency } from "./service-latency.ts";
 import { LOAD_HEADER, measureLoad } from "./service-load.ts";
 import { MEMORY_HEADER, measureMemory } from "./service-memory.ts";

@@ -3,7 +3,7 @@ import { availableParallelism } from "node:os";
 import { dirname, resolve } from "node:path";
 import { parseArgs } from "node:util";
 import { parseDay } from "../../src/contract/market/dates.ts";
-import { BenchError } from "../bench-error.ts";
+import { BenchError } from "../bench.ts";
 import { DEFAULT_ROWS, rowsNamed, type SkillRow } from "./skill-rows.ts";
 
 const USAGE =

@@ -6,7 +6,7 @@ import {
 } from "../../src/contract/config/choice/choice-config.ts";
 import { EXAMPLE_CONFIGS } from "../../src/contract/config/example-configs.ts";
 import type { Operation } from "../../src/contract/config/job-operations.ts";
-import { BenchError } from "../bench-error.ts";
+import { BenchError } from "../bench.ts";
 
 /** A row of the table: a job of ours, or a peer. */
 export type SkillRow = {

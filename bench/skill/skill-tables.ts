@@ -1,5 +1,5 @@
 import type { DelayedOrder } from "../../src/contract/output/metrics-schemas.ts";
-import type { Table } from "../table.ts";
+import type { Table } from "../bench.ts";
 import type { Comparison, ScoredRow } from "./scored-rows.ts";
 import type { SkillOptions } from "./skill-options.ts";
 

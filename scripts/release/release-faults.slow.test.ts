@@ -4,9 +4,8 @@ import { cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:f
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { after, beforeEach, test } from "node:test";
-import { buildArguments } from "./build-arguments.ts";
 import { releaseFaults } from "./release-faults.ts";
-import { changelogSections, PLACEHOLDER, readRelease } from "./release-files.ts";
+import { buildArguments, changelogSections, PLACEHOLDER, readRelease } from "./release-files.ts";
 
 const READ = ["package.json", "package-lock.json", "CHANGELOG.md", "Dockerfile", "engine/pyproject.toml"];
 const { version } = readRelease(".");

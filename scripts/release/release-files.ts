@@ -1,5 +1,6 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
+import { treeCommit } from "../tree-commit.ts";
 
 /** What package.json says about a release. */
 export interface Release {
@@ -33,4 +34,12 @@ export function changelogSections(folder: string): ChangelogSection[] {
     const [, name = heading, date] = /^\[?([^\]\s]+)\]?(?: - (\d{4}-\d{2}-\d{2}))?$/.exec(heading) ?? [];
     return { name, date, text: lines.join("\n").trim() };
   });
+}
+
+/** The arguments of `docker build` that the labels of the images show. */
+export function buildArguments(folder: string): string[] {
+  const { version, source } = readRelease(folder);
+  const commit = treeCommit(folder);
+  const named = { VERSION: version, ...(commit === undefined ? {} : { COMMIT: commit }), SOURCE: source };
+  return Object.entries(named).flatMap(([name, value]) => ["--build-arg", `${name}=${value}`]);
 }

@@ -42,7 +42,7 @@ export async function untilSignal<T>(body: (signal: AbortSignal) => Promise<T>):
   }
 }
 
-/** Terminals, npm and timeout signal each process of a group, and npm, timeout and scripts/run.mjs forward the signal as well. */
+/** Terminals and timeout signal each process of a group, and npm and timeout forward the signal as well. */
 const SAME_MILLISECONDS = 1_000;
 
 /**

@@ -97,7 +97,7 @@ const SKIPPED_ROWS = 5;
  * forecasts of the same model up to and including the row. So the level of forecasts is no order, and no later forecast is used: a sign test
  * with recursive means (So and Shin 1999, "Recursive mean adjustment in time-series inferences"). A model is where the training mean stays
  * the same. The mean starts anew with each model, because the levels of models follow past returns: with one mean over all of them,
- * forecasts without skill pass in up to 12 % of cases instead of 5 (bench/warnings/mean_tests.py).
+ * forecasts without skill pass in up to 12 % of cases instead of 5 (4,000 simulated markets for each kind).
  * @param rows dates ascending, all labelled. @param forecasts shape (n), of the same rows.
  * @returns shape (n); NaN for the ticker's first SKIPPED_ROWS rows, for the first row of each model, and if the deviation is 0.
  */

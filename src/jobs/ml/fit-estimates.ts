@@ -9,8 +9,8 @@ type Regressor = Pick<MlSettings, "model" | "scaler" | "model_params" | "ensembl
 
 /**
  * What one fit costs. `value` and `row`: peak bytes of a worker for each value and each row of the training matrix, without the mapped matrix
- * itself; `npm run bench -- pooled-memory` measures some. linear and ridge work on a copy, which is included. `milliseconds` for each fit and
- * `nanoseconds` for each value, measured with default parameters on 1,000 to 50,000 rows of 20 to 30 features.
+ * itself. linear and ridge work on a copy, which is included. `milliseconds` for each fit and `nanoseconds` for each value, measured with
+ * default parameters on 1,000 to 50,000 rows of 20 to 30 features.
  */
 const FIT_COSTS: Readonly<
   Record<ModelName, Readonly<Record<"value" | "row" | "milliseconds" | "nanoseconds", number>>>

@@ -3,9 +3,9 @@ import type { DelayedOrder } from "../../contract/output/metrics-schemas.ts";
 import { delayedOrders } from "../../evaluate/delayed-order.ts";
 import { asRanked, concatenate } from "../../evaluate/forecast-rows.ts";
 import { smoothForecasts } from "../../evaluate/smoothing.ts";
+import { bandFigure, countedRows, figure, NO_FIGURE, wholePercent } from "../../view/figures.ts";
 import { columnChart } from "../charts/column-chart.ts";
 import type { OutputEvidence } from "../evidence/output-evidence.ts";
-import { bandFigure, countedRows, figure, NO_FIGURE, wholePercent } from "../figures.ts";
 import { keyLine, numbersTable, type Panel } from "../panels/panel.ts";
 
 /** In dates. */
