@@ -11,8 +11,8 @@ import { join } from "node:path";
 import type { Readable } from "node:stream";
 import { setTimeout as pause } from "node:timers/promises";
 
-/** Reports processor seconds, and refuses starts if MUCAST_TEST_STARTS is `refuse`. */
-const PRELOADED = ["--import", new URL("./test-starts.mjs", import.meta.url).href];
+/** Reports processor seconds, and refuses starts if MUCAST_TEST_STARTS is `refuse`. Compiles as the product does. */
+const PRELOADED = ["--no-maglev", "--import", new URL("./test-starts.mjs", import.meta.url).href];
 
 /** Node's options to run several files in one process. */
 const IN_ONE_PROCESS = ["--test", "--test-isolation=none"];
