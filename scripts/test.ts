@@ -72,7 +72,8 @@ function testCommands(chosen: readonly string[]): Command[] {
 }
 
 function testCommand(chosen: readonly string[]): Command {
-  const options = ["--test", "--test-isolation=none", "--test-reporter=spec"];
+  // Without Maglev, as src/processes/without-maglev.ts says.
+  const options = ["--no-maglev", "--test", "--test-isolation=none", "--test-reporter=spec"];
   return { name: chosen.join(", "), command: () => process.execPath, args: [...options, ...chosen] };
 }
 

@@ -1,3 +1,4 @@
+import "./without-maglev.ts";
 import { extname } from "node:path";
 import { Worker } from "node:worker_threads";
 
