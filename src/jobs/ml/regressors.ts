@@ -26,8 +26,7 @@ export const REGRESSORS: JobKind<MlSettings> = {
   ],
   start: tryParameters,
   listed: listedOfFeatures,
-  plan: (panels, settings, blocks) =>
-    (settings.fit === "pooled" ? planPooledFits : planPerTicker)(panels, settings, blocks),
+  plan: (panels, settings, blocks) => PLANS[settings.fit](panels, settings, blocks),
   tested: (settings, choice) => ({
     ...settings,
     n_splits: settings.n_splits + (choice as MlCandidates).warm_up,
@@ -38,6 +37,11 @@ export const REGRESSORS: JobKind<MlSettings> = {
   seed: seedOf,
   model: ({ model, model_params }) => ({ name: model.name, params: model_params }),
   fit: ({ fit }) => fit,
+};
+
+const PLANS: Readonly<Record<MlSettings["fit"], typeof planPerTicker>> = {
+  per_ticker: planPerTicker,
+  pooled: planPooledFits,
 };
 
 function candidatesOf({ choice, ...settings }: MlSettings & { readonly choice?: Choice<MlSettings> }) {
