@@ -25,7 +25,7 @@ import type { Caller } from "../auth/caller.ts";
 import type { Blobs } from "../blobs/blobs.ts";
 import type { StoredInputs } from "../blobs/input-urls.ts";
 import { spaceOf } from "../blobs/storage.ts";
-import { type Database, together } from "../database/database.ts";
+import type { Database } from "../database/database.ts";
 import type { OperationRow, Statements, Tables } from "../database/tables.ts";
 import type { Forecasts } from "../forecast/forecasts.ts";
 import { readVerdict } from "../forecast/forecasts.ts";
@@ -295,20 +295,18 @@ export function insertOperation(
   const { blobs, queued, quota } = limits;
   return database.write(async (db) => {
     // No other submission of the caller is open from here on.
-    const counts = db
+    const stored = await lockUsage(db, caller);
+    const before = await findSameKey(db, operation);
+    if (before) return { row: before, created: false };
+    const { active, waiting } = await db
       .selectFrom("operations")
       .select(({ fn, eb }) => [
         fn.countAll<number>().as("active"),
         fn.count<number>(eb.case().when("status", "=", "NotStarted").then(1).end()).as("waiting"),
       ])
       .where("caller", "=", caller)
-      .where("status", "in", ACTIVE_STATUSES);
-    const [stored, before, { active, waiting }] = await together(
-      lockUsage(db, caller),
-      findSameKey(db, operation),
-      counts.executeTakeFirstOrThrow(),
-    );
-    if (before) return { row: before, created: false };
+      .where("status", "in", ACTIVE_STATUSES)
+      .executeTakeFirstOrThrow();
     const used = { bytes: stored.bytes, blobs: stored.blobs + active };
     if (used.bytes >= quota.bytes || used.blobs >= quota.blobs) throw quotaExceeded(used, quota);
     await lockInputs(database, db, caller, blobs);
