@@ -58,4 +58,7 @@ test("counts files in subfolders, once each whatever the number of their names, 
   assert.equal(await diskBytes(folder, process.pid), 2 * bytesOnDisk(panel) + bytes);
   assert.equal(await diskBytes(join(folder, "candidate0"), process.pid), bytesOnDisk(panel));
   assert.equal(await diskBytes(join(folder, "none"), process.pid), 0);
+  // Its name is no UTF-8, so its text leads nowhere, as if the folder had gone after it was listed.
+  mkdirSync(Buffer.concat([Buffer.from(`${folder}/`), Buffer.from([0xff])]));
+  assert.equal(await diskBytes(folder, process.pid), 2 * bytesOnDisk(panel) + bytes);
 });

@@ -73,8 +73,13 @@ export async function diskBytes(folder: string, pid: number): Promise<number> {
     const file = await found.catch(() => undefined);
     if (file !== undefined) byInode.set(file.ino, file.blocks * BLOCK_BYTES);
   };
-  const entries = await readdir(folder, { recursive: true, withFileTypes: true }).catch(() => []);
-  for (const entry of entries) if (!entry.isDirectory()) await add(lstat(join(entry.parentPath, entry.name)));
+  const walk = async (place: string) => {
+    for (const entry of await readdir(place, { withFileTypes: true }).catch(() => [])) {
+      const path = join(place, entry.name);
+      await (entry.isDirectory() ? walk(path) : add(lstat(path)));
+    }
+  };
+  await walk(folder);
   const place = await realpath(folder).catch(() => folder);
   const descriptors = `/proc/${pid}/fd`;
   for (const name of await readdir(descriptors).catch(() => [])) {

@@ -20,11 +20,6 @@ export function isRunning(pid: number): boolean {
   return startTimeOf(pid) !== undefined;
 }
 
-/** Whether a process is stopped, as by SIGSTOP, on Linux. */
-export function isStopped(pid: number): boolean {
-  return fieldsOf(pid)?.[STATE] === "T";
-}
-
 export function sessionOf(pid: number): number | undefined {
   const session = fieldsOf(pid)?.[SESSION];
   return session === undefined ? undefined : Number(session);

@@ -127,6 +127,13 @@ onEachDatabase((tested) => {
     assert.deepEqual(seen, [5, 4, 3, 2, 1].map(nameOf));
   });
 
+  test("a cursor of another caller shows nothing of that caller", async () => {
+    const [blobs, ann, ben] = [service(), newCaller(), newCaller()];
+    for (const name of [NAME, "feature_engine_2.json"]) await put(blobs, ann, name, 1);
+    const { cursor } = await blobs.list(ann, { limit: 1 });
+    assert.deepEqual(await names(blobs, ben, { cursor: cursor! }), []);
+  });
+
   test("uploads stay within the quota of bytes one after the other, and concurrent ones of a service too", async () => {
     const [blobs, caller] = [service(), newCaller()];
     const begin = (id: number, bytes?: number) =>

@@ -43,18 +43,6 @@ export interface Database {
   jsonBytes(column: string): RawBuilder<number>;
 }
 
-/**
- * Waits for statements that need no answer of each other; PostgreSQL gets them together. Also after an error, it waits for the rest, so
- * that none runs after the rollback.
- */
-export async function together<T extends readonly unknown[]>(
-  ...statements: { [K in keyof T]: Promise<T[K]> }
-): Promise<T> {
-  const outcomes = await Promise.allSettled(statements);
-  for (const outcome of outcomes) if (outcome.status === "rejected") throw outcome.reason;
-  return Promise.all(statements) as unknown as Promise<T>;
-}
-
 export type DatabaseSettings = Pick<ServiceSettings, "data_dir"> &
   Partial<Pick<ServiceSettings, "database_url" | "database_listen_url" | "database_connections">>;
 

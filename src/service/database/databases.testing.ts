@@ -65,7 +65,6 @@ export async function removeOperations(database: Database): Promise<void> {
   await database.write((db) => db.deleteFrom("operations").execute());
 }
 
-/** A row of an operation, with no more than it needs. */
 /** Stores an operation with its first event. */
 export async function storeQueued(database: Database, id: string): Promise<void> {
   await database.write(async (db) => {
@@ -77,6 +76,7 @@ export async function storeQueued(database: Database, id: string): Promise<void>
   });
 }
 
+/** A row of an operation, with no more than it needs. */
 export function newRow(
   id: string,
   caller: string,

@@ -19,6 +19,7 @@ import { sql } from "kysely";
 import type { MucastError } from "../../contract/errors/errors.ts";
 import { newCaller, TestedQueue } from "../queue/queue.testing.ts";
 import { openDatabase } from "./database.ts";
+import { newRow } from "./databases.testing.ts";
 import { backUpSqlite, sqliteFile } from "./sqlite.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "mucast-sqlite-"));
@@ -45,6 +46,17 @@ test("only its owner may read the database, and each commit is on the disk befor
     [await pragma("journal_mode"), await pragma("synchronous"), await pragma("foreign_keys")],
     ["wal", 2, 1],
   );
+});
+
+test("after SQLite has rolled back by itself, the rest of a transaction stores nothing", async (t) => {
+  const { database } = await open(t, "rolled-back");
+  const written = database.write(async (db) => {
+    // As SQLite does if the disk is full.
+    await sql`rollback`.execute(db);
+    await db.insertInto("operations").values(newRow("op", "me")).execute();
+  });
+  await assert.rejects(written, { code: "unavailable" });
+  assert.deepEqual(await database.db.selectFrom("operations").select("id").execute(), []);
 });
 
 /** Commits as often as it is told, in a process of its own, and says when it begins and ends. */

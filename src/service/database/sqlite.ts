@@ -81,8 +81,10 @@ class EmbeddedDatabase implements Database {
   #notifications: string[] = [];
 
   constructor(writer: DatabaseSync, reader: DatabaseSync) {
-    this.db = new Kysely<Tables>({ dialect: new SqliteDialect({ database: connectionOf(reader) }) });
-    this.#writer = new Kysely<Tables>({ dialect: new SqliteDialect({ database: connectionOf(writer) }) });
+    this.db = new Kysely<Tables>({ dialect: new SqliteDialect({ database: connectionOf(reader, false) }) });
+    this.#writer = new Kysely<Tables>({
+      dialect: new SqliteDialect({ database: connectionOf(writer, true) }),
+    });
     this.#connection = writer;
   }
 
@@ -180,11 +182,14 @@ class EmbeddedDatabase implements Database {
 }
 
 /** Gives Kysely a connection of Node's SQLite, with times and JSON as texts. */
-function connectionOf(database: DatabaseSync): SqliteDatabase {
+function connectionOf(database: DatabaseSync, isWriter: boolean): SqliteDatabase {
   return {
     close: () => database.close(),
     prepare: (text) =>
       mapErrors((): SqliteStatement => {
+        // SQLite has rolled back by itself, as on a full disk: this statement would be committed alone.
+        if (isWriter && !database.isTransaction)
+          throw new MucastError("unavailable", UNUSABLE, { retryAfter: 5 });
         const statement = database.prepare(text);
         return {
           reader: statement.columns().length > 0,
@@ -211,6 +216,7 @@ function decode(stored: Record<string, unknown>): Record<string, unknown> {
   return row;
 }
 
+const UNUSABLE = "the database cannot be used: look at the disk of the data folder";
 const BUSY = 5;
 /** SQLite's codes of a disk, a file or a lock that may be usable later: BUSY, LOCKED, READONLY, IOERR, FULL, CANTOPEN. */
 const PASSING = new Set([BUSY, 6, 8, 10, 13, 14]);
@@ -232,10 +238,7 @@ function mapErrors<T>(body: () => T): T {
 function mapError(cause: unknown): unknown {
   const code = sqliteCode(cause);
   if (!PASSING.has(code)) return cause;
-  const message =
-    code === BUSY
-      ? "another process writes to the database"
-      : "the database cannot be used: look at the disk of the data folder";
+  const message = code === BUSY ? "another process writes to the database" : UNUSABLE;
   return new MucastError("unavailable", message, { retryAfter: 5 }, { cause });
 }
 

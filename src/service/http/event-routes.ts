@@ -94,6 +94,8 @@ export function eventRoutes(app: HttpApp, options: HttpOptions): void {
       }
       const recordClose = telemetry.streamOpened();
       const stream = new PassThrough();
+      // A reader that takes nothing would hold the events of the last portion.
+      signal.addEventListener("abort", () => stream.writableNeedDrain && stream.destroy());
       const beat = setInterval(() => {
         if (!stream.writableNeedDrain) stream.write(":\n\n");
         // A token of an OIDC issuer is not checked again: it expires during a job that takes hours.

@@ -242,3 +242,15 @@ test("beyond failed_tries_per_minute of an address only keys that were valid bef
   setForward(60_000);
   assert.equal(await statusOf(late.token), 200);
 });
+
+test("good tokens and an unreachable database use up no tries", async (t) => {
+  const { keys, statusOf } = await serve(t, { auth: "keys", failed_tries_per_minute: 2 });
+  stopClock(t);
+  const away = new MucastError("unavailable", "the database is away");
+  const find = t.mock.method(keys, "find", () => Promise.reject(away));
+  for (const status of [503, 200]) {
+    for (let n = 0; n < 5; n++)
+      assert.equal(await statusOf((await keys.create("good", ["read"])).token), status);
+    find.mock.restore();
+  }
+});

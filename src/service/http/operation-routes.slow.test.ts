@@ -40,7 +40,7 @@ test("the job gets the text of the body, and the trace context of the request", 
   assert.deepEqual([submission.payload, submission.traceparent], [text, traceparent]);
 });
 
-test("the same Idempotency-Key and body give the same 202 and Location, another body a conflict; a malformed key is refused", async () => {
+test("the same Idempotency-Key and body give the same 202 and Location, another body or job a conflict; a malformed key is refused", async () => {
   const headers = { "idempotency-key": "nightly-2026-01-05" };
   const first = await post(BODY, headers);
   await finish(JSON.parse(first.text).id);
@@ -50,6 +50,12 @@ test("the same Idempotency-Key and body give the same 202 and Location, another 
   assert.equal(second.headers["retry-after"], "1");
   const other = JSON.stringify({ ...ML_PAYLOAD, config: { "ML params": { model: "lasso" } } });
   assert.deepEqual(codeOf(await post(other, headers)), [422, "idempotency_conflict"]);
+  const network = { "Dot prediction": { "current option": "mlp" } };
+  const config = { ...ML_PAYLOAD.config, "NN params": network };
+  const both = JSON.stringify({ ...ML_PAYLOAD, config });
+  const key = { "idempotency-key": "of-one-job" };
+  assert.equal((await post(both, key)).status, 202);
+  assert.deepEqual(codeOf(await post(both, key, "/v1/run_dl_job")), [422, "idempotency_conflict"]);
   for (const key of ["a b", "x".repeat(256), "schlüssel"]) {
     const answer = await post(BODY, { "idempotency-key": Buffer.from(key).toString("latin1") });
     const { code, path } = JSON.parse(answer.text);

@@ -124,6 +124,19 @@ onEachDatabase((tested) => {
     assert.equal((await submit({ idempotencyKey: "key-1" })).id, id);
   });
 
+  test("a caller has one preview at a time, and others have theirs", async (t) => {
+    const { parts, caller } = await open(t);
+    const held = Promise.withResolvers<Buffer>();
+    const operations = new SteppedOperations({ ...parts, preview: () => held.promise });
+    const { signal } = new AbortController();
+    const validate = (by: Caller) => operations.validate(by, { payload: payloadOf() }, signal);
+    const begun = [validate(caller), validate(newCaller())];
+    await assert.rejects(validate(caller), { code: "rate_limited", data: { retryAfter: 5 } });
+    held.resolve(Buffer.from("{}"));
+    await Promise.all(begun);
+    assert.deepEqual(await validate(caller), {});
+  });
+
   test("the payload of an operation can be submitted again, also after its end", async (t) => {
     const { operations, caller, submit } = await open(t);
     const payload = payloadOf({ tags: ["a"], end: "2024-01-02" });

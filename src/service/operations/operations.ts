@@ -25,7 +25,7 @@ import type { Caller } from "../auth/caller.ts";
 import type { Blobs } from "../blobs/blobs.ts";
 import type { StoredInputs } from "../blobs/input-urls.ts";
 import { spaceOf } from "../blobs/storage.ts";
-import { type Database, together } from "../database/database.ts";
+import type { Database } from "../database/database.ts";
 import type { OperationRow, Statements, Tables } from "../database/tables.ts";
 import type { Forecasts } from "../forecast/forecasts.ts";
 import { readVerdict } from "../forecast/forecasts.ts";
@@ -89,6 +89,7 @@ export interface OperationsParts extends EventParts {
 }
 
 const FULL_RETRY_SECONDS = 30;
+const PREVIEW_RETRY_SECONDS = 5;
 const WAIT_STEP_MILLISECONDS = 5_000;
 
 /** What HTTP, MCP and the command line do with operations. Another caller's operation is not_found for every method. */
@@ -96,6 +97,8 @@ export class Operations {
   /** While it is true, submissions are refused. */
   draining = false;
   readonly #parts: OperationsParts;
+  /** The callers that a process previews a job for: one alone could use all processes of requests. */
+  readonly #previewing = new Set<string>();
 
   constructor(parts: OperationsParts) {
     this.#parts = parts;
@@ -142,15 +145,24 @@ export class Operations {
 
   /**
    * What a job would make of its payload. Stores nothing.
-   * @throws MucastError of `submit` about the payload, and of the job until it would train; too_large, timed_out, process_lost,
-   * unavailable (too many requests of this kind), canceled.
+   * @throws MucastError of `submit` about the payload, and of the job until it would train; rate_limited if another preview of the caller
+   * is in progress; too_large, timed_out, process_lost, unavailable (too many requests of this kind), canceled.
    */
   async validate(caller: Caller, sent: SentPayload, signal: AbortSignal): Promise<JobPreview> {
     const payload = await this.#parts.read(caller, "validate_job", sent);
     const { featureUrl, dataExtractorUrl, options } = await payload.inputs();
     const urls = { feature_url: featureUrl, data_extractor_url: dataExtractorUrl };
     const job = { ...urls, options, config: payload.config, space: spaceOf(caller.subject) };
-    return JSON.parse((await this.#parts.preview(job, signal)).toString("utf8"));
+    if (this.#previewing.has(caller.subject)) {
+      const message = "a preview of this caller is in progress already";
+      throw new MucastError("rate_limited", message, { retryAfter: PREVIEW_RETRY_SECONDS });
+    }
+    this.#previewing.add(caller.subject);
+    try {
+      return JSON.parse((await this.#parts.preview(job, signal)).toString("utf8"));
+    } finally {
+      this.#previewing.delete(caller.subject);
+    }
   }
 
   async get(caller: Caller, id: string): Promise<OperationView> {
@@ -295,20 +307,18 @@ export function insertOperation(
   const { blobs, queued, quota } = limits;
   return database.write(async (db) => {
     // No other submission of the caller is open from here on.
-    const counts = db
+    const stored = await lockUsage(db, caller);
+    const before = await findSameKey(db, operation);
+    if (before) return { row: before, created: false };
+    const { active, waiting } = await db
       .selectFrom("operations")
       .select(({ fn, eb }) => [
         fn.countAll<number>().as("active"),
         fn.count<number>(eb.case().when("status", "=", "NotStarted").then(1).end()).as("waiting"),
       ])
       .where("caller", "=", caller)
-      .where("status", "in", ACTIVE_STATUSES);
-    const [stored, before, { active, waiting }] = await together(
-      lockUsage(db, caller),
-      findSameKey(db, operation),
-      counts.executeTakeFirstOrThrow(),
-    );
-    if (before) return { row: before, created: false };
+      .where("status", "in", ACTIVE_STATUSES)
+      .executeTakeFirstOrThrow();
     const used = { bytes: stored.bytes, blobs: stored.blobs + active };
     if (used.bytes >= quota.bytes || used.blobs >= quota.blobs) throw quotaExceeded(used, quota);
     await lockInputs(database, db, caller, blobs);

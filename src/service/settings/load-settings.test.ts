@@ -64,10 +64,10 @@ test("a list is written as words in a variable and as an array in the file", () 
 });
 
 test("all faults are reported at once, each with the flag, variable or file of its value", () => {
-  const settings = settingsFile({ prot: 1, retention_days: 0 });
+  const settings = settingsFile({ prot: 1, retention_days: 0, constructor: 1 });
   const { data } = faultOf(() => loadSettings({ settings, port: "x" }, { MUCAST_AUTH: "maybe" }));
   const paths = data.faults!.map(({ path }) => path).join("\n");
-  for (const place of ["--port", "MUCAST_AUTH", `${settings}: retention_days`, "prot"]) {
+  for (const place of ["--port", "MUCAST_AUTH", `${settings}: retention_days`, "prot", "constructor"]) {
     assert.ok(paths.includes(place), `${place} in ${paths}`);
   }
   assert.ok(data.faults!.some(({ suggestion }) => suggestion === "port"));

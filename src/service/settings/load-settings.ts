@@ -73,8 +73,8 @@ function withSource(fault: Fault, sources: ReadonlyMap<string, string>, values: 
 }
 
 function namesOf(key: string) {
-  const field = (settingsSchema.shape as Readonly<Record<string, z.ZodType | undefined>>)[key];
-  return (field && settingNames.get(field)) ?? {};
+  const fields: Readonly<Record<string, z.ZodType>> = settingsSchema.shape;
+  return (Object.hasOwn(fields, key) && settingNames.get(fields[key]!)) || {};
 }
 
 const SECRET_VARIABLES = [

@@ -4,7 +4,7 @@ import type { ResultRecord } from "../../contract/output/result-record.ts";
 import type { Failure, Problem } from "../../contract/problems/problem.ts";
 import type { Warning } from "../../contract/problems/warnings.ts";
 import { CappedList } from "../../contract/schema/answer-limits.ts";
-import { type Database, together } from "../database/database.ts";
+import type { Database } from "../database/database.ts";
 import type { Loss, OperationRow } from "../database/tables.ts";
 import { recordBlob } from "./blobs.ts";
 import { appendEvents, type EventParts, type NewEvent } from "./events.ts";
@@ -198,14 +198,13 @@ export function endOperation(
       .returningAll()
       .executeTakeFirst();
     if (row === undefined) return undefined;
-    const recordOutput = async () => {
-      if (ending.status !== "Succeeded") return;
+    if (ending.status === "Succeeded") {
       const { caller, space } = row;
       await recordBlob(database, db, { caller, space, name: ending.record.output_name, bytes: ending.bytes });
       if (isTracked) await db.insertInto("tracking").values({ id }).execute();
-    };
+    }
     const final = { type: ending.status.toLowerCase() as Lowercase<Ending["status"]>, data: viewOf(row) };
-    await together(recordOutput(), appendEvents(parts, db, row, [final]));
+    await appendEvents(parts, db, row, [final]);
     return row;
   });
 }

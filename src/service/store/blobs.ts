@@ -2,7 +2,7 @@ import type { BlobContents } from "../../contract/api/prepared-blobs.ts";
 import { OPTION_URL_MEMBERS } from "../../contract/config/payload-schemas.ts";
 import { MucastError } from "../../contract/errors/errors.ts";
 import type { JobInputs } from "../../executors/executor.ts";
-import { type Database, together } from "../database/database.ts";
+import type { Database } from "../database/database.ts";
 import type { OperationRow, Statements } from "../database/tables.ts";
 import { ACTIVE_STATUSES } from "./operation-view.ts";
 
@@ -67,22 +67,21 @@ export async function recordBlob(
   { caller, name, space, bytes, contents }: BlobRecord,
   state: "stored" | "reserved" = "stored",
 ): Promise<void> {
+  await lockUsage(db, caller);
   const blobs = db.selectFrom("blobs").select("bytes");
-  const [, before] = await together(
-    lockUsage(db, caller),
-    blobs.where(({ and }) => and({ caller, name })).executeTakeFirst(),
-  );
+  const before = await blobs.where(({ and }) => and({ caller, name })).executeTakeFirst();
   const row = {
     ...{ bytes, state, created_at: database.time() },
     contents: contents === undefined ? null : JSON.stringify(contents),
     removed_at: state === "reserved" ? database.time() : null,
   };
-  const recorded = db
+  await db
     .insertInto("blobs")
     .values({ caller, name, space, ...row })
-    .onConflict((conflict) => conflict.columns(["caller", "name"]).doUpdateSet(row));
+    .onConflict((conflict) => conflict.columns(["caller", "name"]).doUpdateSet(row))
+    .execute();
   const added = { bytes: (bytes ?? 0) - (before?.bytes ?? 0), blobs: before === undefined ? 1 : 0 };
-  await together(recorded.execute(), addUsage(db, caller, added));
+  await addUsage(db, caller, added);
 }
 
 export interface Usage {

@@ -113,6 +113,22 @@ onEachDatabase((tested) => {
     assert.deepEqual(attempts.toSorted(), [...Array(MAX_ATTEMPTS).fill("a"), ...once, ...twice].toSorted());
   });
 
+  test("a row that its service holds but does not work on is free after two renewals", async () => {
+    await addEnded(tested.database(), "a");
+    const leases = leasesOf();
+    const { owner } = leases;
+    await tested.database().write((db) => db.updateTable("tracking").set({ owner }).execute());
+    let isAtWork = true;
+    leases.watch("tracking", { isAtWork: () => isAtWork });
+    const owners: unknown[] = [];
+    for (let look = 0; look < 5; look += 1) {
+      if (look === 2) isAtWork = false;
+      await leases.look();
+      owners.push((await waiting())[0]![1]);
+    }
+    assert.deepEqual(owners, [owner, owner, owner, null, null]);
+  });
+
   test("closing aborts an attempt that takes too long, and the next service makes it", async (t) => {
     await addEnded(tested.database(), "a", "b");
     const began = Promise.withResolvers<void>();

@@ -230,6 +230,11 @@ onEachDatabase((tested) => {
     ],
     ["says nothing", () => undefined, again("no answer within 2000 ms"), { timeoutMilliseconds: 2_000 }],
     [
+      "switches protocols",
+      (to) => void to.socket!.write("HTTP/1.1 101 x\r\nConnection: Upgrade\r\nUpgrade: x\r\n\r\n"),
+      again("answered with status 101"),
+    ],
+    [
       "accepts and breaks the body",
       (to) => {
         to.writeHead(200).write("ok", () => to.destroy());

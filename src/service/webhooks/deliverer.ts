@@ -266,6 +266,11 @@ function send(
       // The connection is kept for the next event; the signal ends an answer that does not end.
       answer.on("error", () => undefined).resume();
     });
+    // Without a listener, Node closes the connection after a 101 and reports nothing.
+    sent.on("upgrade", (answer, socket) => {
+      socket.destroy();
+      resolve(answer.statusCode!);
+    });
     sent.on("error", reject);
     sent.end(body);
   });
