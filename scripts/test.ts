@@ -72,7 +72,7 @@ function testCommands(chosen: readonly string[]): Command[] {
 }
 
 function testCommand(chosen: readonly string[]): Command {
-  // Without Maglev, as src/processes/without-maglev.ts says.
+  // Without Maglev, as src/contract/machine/without-maglev.ts says.
   const options = ["--no-maglev", "--test", "--test-isolation=none", "--test-reporter=spec"];
   return { name: chosen.join(", "), command: () => process.execPath, args: [...options, ...chosen] };
 }

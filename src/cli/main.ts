@@ -1,4 +1,4 @@
-import "../processes/without-maglev.ts";
+import "../contract/machine/without-maglev.ts";
 import { inspect } from "node:util";
 import { CommanderError } from "commander";
 import { MucastError } from "../contract/errors/errors.ts";

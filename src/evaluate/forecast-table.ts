@@ -28,7 +28,7 @@ export function tableRows<T extends ForecastRows>(rows: readonly T[]): T[] {
 }
 
 /** The forecasts that a baseline makes of rows: shape (n). */
-export type BaselineForecast = (rows: ForecastRows) => Float64Array;
+type BaselineForecast = (rows: ForecastRows) => Float64Array;
 
 /**
  * Metrics per ticker, over all rows together, and across tickers date by date.

@@ -148,7 +148,7 @@ function empiricalBayesFactors(rows: readonly DatedForecasts[], c: number): Fact
 }
 
 /** The shrinkage of each ticker and of all rows together. Tickers ascend by code point. */
-interface ShrinkageTable {
+export interface ShrinkageTable {
   readonly pooled: Shrinkage;
   /** The pooled slope with dates as units, which `shrinkage: "pooled"` uses. */
   readonly by_date: Shrinkage;

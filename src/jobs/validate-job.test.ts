@@ -220,3 +220,23 @@ test("a config that is switched off has no error, even if its networks would hav
   assert.equal(error, undefined);
   assert.equal(failures.length, 3);
 });
+
+test("smoothing asks for more tickers only if some can be fitted", async () => {
+  const smoothed = CONFIG.replace('"cv_test_size"', '"smoothing": {"half_life": 2}, "cv_test_size"');
+  await assert.rejects(validate(undefined, smoothed), { code: "few_tickers" });
+  const short = ({ prices }: Blobs) => {
+    for (const values of Object.values(prices.prices)) values.fill(null, 25);
+  };
+  assert.equal((await validate(short, smoothed)).error?.code, "insufficient_history");
+  const off = { status: false, smoothing: { half_life: 2 }, intervals: {} };
+  assert.equal((await validate(undefined, networks("lstm", off))).error, undefined);
+});
+
+test("the fits of an ensemble are counted", async () => {
+  const config = (ensemble: number) =>
+    JSON.stringify({
+      "ML params": { model: "lightgbm", n_splits: 5, cv_test_size: 3, ensemble, refit_every: 5 },
+    });
+  const [one, three] = await Promise.all([validate(undefined, config(1)), validate(undefined, config(3))]);
+  assert.equal(three!.refits!.fits, 3 * one!.refits!.fits);
+});

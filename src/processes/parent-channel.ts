@@ -1,4 +1,4 @@
-import "./without-maglev.ts";
+import "../contract/machine/without-maglev.ts";
 import { extname } from "node:path";
 import { Worker } from "node:worker_threads";
 

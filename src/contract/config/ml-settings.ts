@@ -160,9 +160,10 @@ function withChoice(
   });
   const { candidates } = found.choice;
   const folds = choice.warm_up + own.n_splits;
-  const fits = candidates.length * (folds + 1);
+  const models = candidates.reduce((sum, { settings: { ensemble } }) => sum + ensemble, 0);
+  const fits = models * (folds + 1);
   if (fits > LIMITS.choiceFits) {
-    const message = `needs ${fits} fits per ticker (${candidates.length} candidates, ${folds} folds each); at most ${LIMITS.choiceFits} are accepted: try fewer candidates, or lower warm_up or n_splits`;
+    const message = `needs ${fits} fits per ticker (${candidates.length} candidates${models > candidates.length ? ` of ${models} regressors` : ""}, ${folds} folds each); at most ${LIMITS.choiceFits} are accepted: try fewer candidates, or lower ${models > candidates.length ? "ensemble, " : ""}warm_up or n_splits`;
     throw invalidRequest([{ path: `${SECTION}.choice`, message }]);
   }
   return {
@@ -191,7 +192,10 @@ function withSeeds(estimator: Estimator, ensemble: number, path: string): Estima
   if (ensemble === 1) return estimator;
   const { random_state: seed = estimator.params.random_seed } = estimator.params;
   const isSeeded = SEEDED.some((name) => findModel(name).className === estimator.class);
-  if (isSeeded && isRawNumber(seed)) return { ...estimator, ensemble };
+  const last = isRawNumber(seed) ? Number(seed.rawJSON) + ensemble - 1 : undefined;
+  const isTooLarge = estimator.library === "sklearn" && last !== undefined && last >= 2 ** 32;
+  if (isTooLarge) throw invalidRequest([fault(path, `makes the last seed ${last}, above ${2 ** 32 - 1}`)]);
+  if (isSeeded && last !== undefined) return { ...estimator, ensemble };
   const message = isSeeded
     ? "needs a number as the seed in model_params; set one, or leave the seed out for 42"
     : `must be 1, because this regressor has no seed; those with one are ${SEEDED.join(", ")}`;

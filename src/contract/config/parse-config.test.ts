@@ -131,6 +131,19 @@ test("refuses values outside their ranges", () => {
   }
 });
 
+test("refuses seeds of an ensemble that scikit-learn does not know", () => {
+  const forest = (random_state: number) => ({
+    "ML params": { model: "rf", ensemble: 3, model_params: { random_state } },
+  });
+  const text = (seed: number) => JSON.stringify(forest(seed));
+  assert.equal(parseMlSettings(text(2 ** 32 - 3)).settings.ensemble, 3);
+  const [fault] = faults(() => parseMlSettings(text(2 ** 32 - 2)));
+  assert.deepEqual(fault, {
+    path: "config.ML params.ensemble",
+    message: "makes the last seed 4294967296, above 4294967295",
+  });
+});
+
 test("refuses a config that is not an object, over 32 KiB, or broken", () => {
   for (const text of ["[]", "3", '"x"', "null"]) {
     assert.ok(faults(() => parseConfig(text, mlConfigSchema, "run_ml_job")).length > 0);

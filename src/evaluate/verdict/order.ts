@@ -9,7 +9,7 @@ import { correlation, deviation, largestMagnitude, mean, rootMeanSquare } from "
 export type OrderForm = "cross_section" | "time_series";
 
 /** How well forecasts rank returns, date by date. */
-export interface OrderByDate {
+interface OrderByDate {
   readonly form: OrderForm;
   /** Shape (n), ascending: the dates that count. */
   readonly days: Int32Array;

@@ -59,11 +59,12 @@ test("a stack whose worker dies fails all of its tickers, and no other", async (
   assert.deepEqual(failures[0], { ticker: "T0", code: "engine_crashed", message: "T0: the worker died" });
 });
 
-test("a joint network that fails ends the job at once", async () => {
-  const error = new MucastError("diverged", "why", { epoch: 3 });
-  const pool = new FakePool({ "portfolio member 1": error });
-  await assert.rejects(train(pool, [series("portfolio", { joint: true })], { ensemble: 5 }), error);
-  assert.ok(pool.started.length < 5);
+test("a joint network that fails ends the job with the error of its first failed member", async () => {
+  const [first, second] = ["the first", "the second"].map((why) => new MucastError("diverged", why));
+  const pool = new FakePool({ "portfolio member 1": first!, "portfolio member 3": second! }, [
+    "portfolio member 1",
+  ]);
+  await assert.rejects(train(pool, [series("portfolio", { joint: true })], { ensemble: 5 }), first!);
 });
 
 test("predictions that are all the same cause a warning", async () => {

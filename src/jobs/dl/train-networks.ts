@@ -186,13 +186,14 @@ class Training {
     return this.ensemble === 1 ? name : `${name} member ${member}`;
   }
 
-  /** @throws MucastError if predictions cannot be read; that of a joint network without which there is none. */
+  /** @throws MucastError if predictions cannot be read; of the first failed member of a joint network without which there is none. */
   end(member: number, result: TrainResult | MucastError): void {
-    if (result instanceof MucastError && this.network.series.joint && isFirst(this.network)) throw result;
     this.#results[member] = result;
     if (++this.#ended < this.ensemble) return;
+    const error = this.#results.find((one) => one instanceof MucastError);
+    if (error !== undefined && this.network.series.joint && isFirst(this.network)) throw error;
     const results = this.#results as TrainResult[];
-    this.result = this.#results.find((one) => one instanceof MucastError) ?? {
+    this.result = error ?? {
       tickers: averageForecasts(this.#written!, results),
       lost: this.#written!.lost,
       record: recordTraining(results),

@@ -70,6 +70,13 @@ test("the first error in time order of any other fit is the result, and one of t
     return done;
   };
   assert.equal(((await runFits(FITS, 1, signal, unpredicted)) as MucastError).message, "predicting 57");
+  // Nor is it known whether it trains, if the engine dies over this.
+  const dying: RunTask = async (fits, ...more) => {
+    if (fits.some(({ predict: [from, to] }) => from === 56 && to === 56))
+      throw new MucastError("engine_crashed", "again");
+    return fakeEngine({ 13: "fit_failed" })(fits, ...more);
+  };
+  assert.equal(((await runFits(FITS, 1, signal, dying)) as MucastError).message, "again");
   const full = runFits(FITS, 1, signal, fakeEngine({ 6: "fit_failed", 15: "output_failed" }));
   await assert.rejects(full, { code: "output_failed" });
 });

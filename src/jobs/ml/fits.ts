@@ -111,6 +111,7 @@ export async function runFits(
         const { predict } = fit;
         const trained = await run([{ block, train, predict: [predict[0], predict[0]] }]);
         if (!(trained instanceof MucastError)) return own;
+        if (trained.code === "engine_crashed") return trained;
         const { model, train: learned } = blocks.at(-1)!;
         const again = await run([{ ...fit, train: learned }]);
         if (again instanceof MucastError) return again;

@@ -92,7 +92,7 @@ export function planPerTicker(
       sizes.push({ rows: train[1] - train[0], columns: panel.columns.length });
   }
   return {
-    ...{ tickers, failures, fits: sizes.length, steps: sizes.length },
+    ...{ tickers, failures, fits: settings.ensemble * sizes.length, steps: sizes.length },
     estimate: estimateFits(settings, sizes),
     async collect(run) {
       const groups = settings.importance ? importance.groupFeatures(panels, false) : [];
@@ -117,10 +117,7 @@ interface TickerOptions extends FitRun {
 }
 
 /** Fits the tickers, a few at a time, so that few matrices wait for a worker. A ticker that fails is listed and the others go on. */
-export async function fitTickers(
-  planned: readonly PlannedFits[],
-  options: TickerOptions,
-): Promise<FitOutcome> {
+async function fitTickers(planned: readonly PlannedFits[], options: TickerOptions): Promise<FitOutcome> {
   const { slots } = await options.pool.capacity;
   const total = planned.reduce((sum, { plan }) => sum + plan.folds.length + plan.blocks.length, 0);
   const size = Math.max(1, Math.round(total / (TASKS_PER_WORKER * slots)));

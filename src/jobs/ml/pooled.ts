@@ -15,7 +15,7 @@ import type { FitOutcome, FitPlan, FitRun } from "../plan.ts";
 import { plain } from "../shared/job-document.ts";
 import { type Listed, lateTicker, listedOfRows } from "../shared/job-warnings.ts";
 import { type ModelledTicker, rowFacts } from "../shared/modelled-ticker.ts";
-import type { FitPanel } from "../shared/panels.ts";
+import { type FitPanel, isForecast } from "../shared/panels.ts";
 import { countFitsAtATime, estimateFits, workerBytes } from "./fit-estimates.ts";
 import {
   type BlockFit,
@@ -93,7 +93,7 @@ export function planPooledFits(
   const refused = refusedColumns({ ticker: POOLED, columns: union.names }, settings);
   // Without fit rows, every ticker has failed, or is late and keeps the failure of the cut.
   if (plan.fitRows === 0 || refused !== undefined) {
-    const failed = plan.fitRows === 0 ? [] : panels;
+    const failed = plan.fitRows === 0 ? [] : panels.filter(isForecast);
     const failures = failed.map(({ ticker }) => ({ ...refused!, ticker }));
     const none = { tickers: [], failures: [], warnings: [], listed: [] };
     const estimate = estimateFits(settings, []);
@@ -101,10 +101,12 @@ export function planPooledFits(
   }
   const rows = [...folds, ...blocks].map(({ train }) => countRows(train));
   return {
-    tickers: plan.members.map(({ panel, folds: own }) =>
-      planTicker(panel, own, settings, listedOf(panel), absentOf(panel, union)),
-    ),
-    ...{ failures: [], fits: rows.length, steps: rows.length },
+    tickers: plan.members
+      .filter(({ panel }) => isForecast(panel))
+      .map(({ panel, folds: own }) =>
+        planTicker(panel, own, settings, listedOf(panel), absentOf(panel, union)),
+      ),
+    ...{ failures: [], fits: settings.ensemble * rows.length, steps: rows.length },
     listed: listedOfPool(fits),
     estimate: estimateFits(
       settings,
@@ -193,7 +195,9 @@ async function fitPooled(fits: PooledFits, settings: MlSettings, run: FitRun): P
   for (const { ref } of [x, y, ...(shuffle ? [shuffle.permutation.strata] : [])]) removeArray(ref);
   if (results instanceof MucastError) throw results;
   const { importances, lastImportances } = importancesOf(results.blocks, union.names);
-  const tickers = plan.members.map((member) => forecastMember(member, fits, results, settings));
+  const tickers = plan.members
+    .filter(({ panel }) => isForecast(panel))
+    .map((member) => forecastMember(member, fits, results, settings));
   return {
     tickers,
     failures: [],

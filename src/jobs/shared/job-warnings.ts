@@ -279,7 +279,7 @@ export function listedOfRows(
   return listed;
 }
 
-export function warmUpWarning(
+function warmUpWarning(
   tickers: readonly { readonly ticker: string; readonly rows: Pick<RowFacts, "warmUp"> }[],
 ): Warning[] {
   const waiting = tickers.flatMap(({ ticker, rows: { warmUp } }) =>

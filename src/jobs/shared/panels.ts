@@ -96,7 +96,7 @@ export interface ComparedTickers {
  * @throws MucastError invalid_data if a feature has the name of a z-score; output_failed if the work folder's disk is full.
  */
 export function compareTickers(
-  read: Pick<ReadTickers, "panels" | "failures">,
+  read: ReadTickers,
   { cross_section, target }: PanelSettings,
   store: PanelStore,
   name: string,
@@ -147,13 +147,13 @@ function warnThin(count: number, message: string): Warning[] {
  * still count among the others of their dates.
  */
 function addZScores(
-  { panels, failures }: Pick<ReadTickers, "panels" | "failures">,
+  { panels, failures, late }: ReadTickers,
   { workFolder, isPreview }: PanelStore,
   name: string,
   removes: boolean,
 ): ComparedTickers {
   const scored = cross.scoredFeatures(panels);
-  requireNewNames(panels, scored);
+  requireNewNames([...panels, ...late], scored);
   const counts = cross.countFeatures(panels, scored);
   const ascending = panels.toSorted((a, b) => compareCodePoints(a.ticker, b.ticker));
   const loadAll = function* () {
@@ -222,7 +222,7 @@ function besideZScores(
 
 /**
  * Adds the late tickers, each from the first block on whose first date gives it enough rows to learn from: no later row affects this, and
- * none is forecast before that date.
+ * none is forecast before that date. Some have nothing to forecast.
  */
 export function joinLate(
   { compare, ...compared }: ComparedTickers,
@@ -233,10 +233,14 @@ export function joinLate(
     const all = { ...compare(panel), fit: new Int32Array(0), score: Int32Array.from(panel.days.keys()) };
     for (const { known } of blocks) {
       const own = known === undefined ? undefined : joinAt(all, known);
-      if (own === undefined || own.fit.length < MIN_FIT_ROWS) continue;
-      return own.score.length === 0 ? [] : [own];
+      if (own !== undefined && own.fit.length >= MIN_FIT_ROWS) return [own];
     }
     return [];
   });
   return { ...compared, compare, panels: [...compared.panels, ...joined] };
+}
+
+/** Whether a ticker can have forecasts: from some late ones, a model of all tickers only learns. */
+export function isForecast({ joins, score }: FitPanel): boolean {
+  return joins === undefined || score.length > 0;
 }

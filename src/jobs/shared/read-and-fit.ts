@@ -16,6 +16,7 @@ import {
   type ComparedTickers,
   compareTickers,
   type FitPanel,
+  isForecast,
   joinLate,
   type PanelStore,
   type ReadTickers,
@@ -104,7 +105,7 @@ interface PlannedCandidate<S> {
   readonly plan: FitPlan;
 }
 
-export interface PlannedJob<S> {
+interface PlannedJob<S> {
   readonly blocks: readonly RefitBlock[];
   /** The tickers that take part from the first block on, as the first candidate compares them that has any. */
   readonly early: readonly FitPanel[];
@@ -140,13 +141,14 @@ export function planJob<S extends JobSettings<S>>(
   );
   const all = [...compared.values()];
   const { panels: early } = all.find(({ panels }) => panels.length > 0) ?? all[0]!;
-  requireSmoothable(early.length, settings.smoothing?.half_life);
+  if (kind.libraries(settings) !== undefined) requireSmoothable(early.length, settings.smoothing?.half_life);
   const blocks = refitBlocks(early, refit_every);
   const joined = new Map([...compared].map(([key, own]) => [key, joinLate(own, read.late, blocks)]));
   return {
     ...{ blocks, early },
     candidates: candidates.map(({ label, settings: own }, c) => {
-      const found = joined.get(keyOf(own))!;
+      const all = joined.get(keyOf(own))!;
+      const found = kind.fit(own) === "per_ticker" ? { ...all, panels: all.panels.filter(isForecast) } : all;
       try {
         return { label, settings: own, compared: found, plan: kind.plan(found.panels, own, blocks) };
       } catch (error) {
@@ -204,7 +206,8 @@ async function fitCandidates<S extends JobSettings<S>>(
     });
     removeFolder(own.workFolder);
     finished += plan.steps;
-    const found = [...plan.failures, ...outcome.failures];
+    const planned = new Set(plan.failures.map(({ ticker }) => ticker));
+    const found = [...plan.failures, ...outcome.failures.filter(({ ticker }) => !planned.has(ticker))];
     const names = new Set([...outcome.tickers, ...found].map(({ ticker }) => ticker));
     const short = failures.filter(({ ticker }) => !names.has(ticker));
     const complete = {
@@ -230,7 +233,7 @@ function failCandidate(error: unknown, panels: readonly FitPanel[], c: number, l
   const { code, message, data } = error;
   if (code === "engine_crashed") throw new MucastError(code, nameCandidate(message, c, label), data);
   if (!CANDIDATE_CODES.has(code)) throw error;
-  const failures = panels.map(({ ticker }) => ({ ticker, code, message }));
+  const failures = panels.filter(isForecast).map(({ ticker }) => ({ ticker, code, message }));
   return { tickers: [], failures, warnings: [], listed: [] };
 }
 

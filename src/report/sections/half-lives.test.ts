@@ -40,7 +40,13 @@ test("without smoothing, the panels have the output's own figures by close; with
   assert.equal(panelsOf(TEXT).length, 2);
 });
 
-test("there is no panel for a smoothed output, and none for three tickers", () => {
+test("there is no panel for a smoothed output, none with a factor by ticker, and none for three tickers", () => {
+  for (const [shrinkage, panels] of [
+    ["pooled", 2],
+    ["own", 0],
+    ["empirical_bayes", 0],
+  ] as const)
+    assert.equal(panelsOf(mlText({ skill: 0.2, scoreRows: 300, config: { shrinkage } })).length, panels);
   assert.deepEqual(panelsOf(mlText({ scoreRows: 60, config: { smoothing: { half_life: 2 } } })), []);
   assert.deepEqual(panelsOf(mlText({ scoreRows: 60, tickers: ["A", "B", "C"] })), []);
 });

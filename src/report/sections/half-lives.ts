@@ -13,12 +13,16 @@ const HALF_LIVES = [0, 1, 2, 3, 5, 10];
 
 const BASIS_POINT = 1e-4;
 
-/** What the spread is worth after costs if forecasts are smoothed, at two closes; nothing for a smoothed or older output, or few tickers. */
+/**
+ * What the spread is worth after costs if forecasts are smoothed, at two closes; nothing for a smoothed or older output, for few tickers, or if
+ * each ticker's forecasts have a factor of their own, which smoothing comes before.
+ */
 export function halfLifePanels(evidence: OutputEvidence): Panel[] {
   const { document, judgedRows } = evidence;
   const { delay = 0 } = document.window;
-  if (document.model.smoothing !== undefined || document.metrics[judgedRows]?.by_delay === undefined)
-    return [];
+  const { smoothing, shrinkage = "none" } = document.model;
+  if (smoothing !== undefined || !["none", "pooled"].includes(shrinkage as string)) return [];
+  if (document.metrics[judgedRows]?.by_delay === undefined) return [];
   const orders = ordersByHalfLife(evidence, delay);
   return [delay, delay + 1].flatMap((close, step) => {
     const own = orders.map((all) => all[step]!);

@@ -8,6 +8,7 @@ import { findEnvironment } from "../../../src/engine/environment/environment.ts"
 import { runDlJob, runMlJob } from "../../../src/jobs/run-job.ts";
 import { replay } from "../../../src/replay/replay.testing.ts";
 import { forecastsUpTo, pricesChangedAfter } from "../markets/later-changes.ts";
+import type { Market } from "../markets/market.ts";
 import { dirtyPanelMarket, lateListings, learningUntil, panelMarket } from "../markets/panel-market.ts";
 import { askTwin, assertClose } from "../twins/plain-twin.ts";
 import { type BlobPair, removeFolders, runJob, writeMarket } from "./job-runs.ts";
@@ -96,6 +97,22 @@ describe("smoothing", { timeout: 600_000 }, () => {
       assert.deepEqual([status, findings], ["clean", []]);
     });
   }
+
+  test("of held-out rows is blind to what the last model learns, also beside a ticker that is delisted", async () => {
+    const { priceDates, prices } = MARKET;
+    const end = priceDates.indexOf(MARKET.bounds.Learning_end!) - 4;
+    const delisted = prices.get("AAPL")!.map((price, d) => (d < end ? price : null));
+    const market: Market = { ...MARKET, prices: new Map([...prices, ["AAPL", delisted] as const]) };
+    const last = priceDates[end - 1]!;
+    const heldOutUpTo = async (own: Market) => {
+      const { output } = await runJob(await writeMarket(own), ml({ ...RIDGE, ...SMOOTHING, n_splits: 8 }));
+      assert.equal(output.forecasts.AAPL!.dates.at(-1), last);
+      return forecastsUpTo(last, output)[0]!;
+    };
+    const whole = await heldOutUpTo(market);
+    assert.ok(whole.flat(2).some((row) => Array.isArray(row) && row[0] === last));
+    assert.deepEqual(await heldOutUpTo(pricesChangedAfter(last, market)), whole);
+  });
 
   test("needs 5 tickers, and says so before anything is fitted", async () => {
     const market = panelMarket();

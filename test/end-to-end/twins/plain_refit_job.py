@@ -64,7 +64,7 @@ class Job:
                 if len(fit) < MINIMUM_FIT_ROWS:
                     continue
                 score, later = [d for d in whole if d >= dates[0]], [d for d in whole if d > fit[-1]]
-                if score:
+                if score or self.pooled:
                     self.tickers[ticker] = {**rows, "fit": fit, "score": score, "later": later}
                     self.joins[ticker] = dates[0]
                     if self.targets is not None:

@@ -21,12 +21,14 @@ def level(day: str, spans: list[dict]) -> float:
 
 
 rows = [
-    (day, ticker, value, level(day, levels[part]))
+    (part, day, ticker, value, level(day, levels[part]))
     for part, section in (("held_out", "cross_validation"), ("score", "forecasts"))
     for ticker, own in output[section].items()
     for day, value in zip(own["dates"], own["predicted"], strict=True)
 ]
-table = pd.DataFrame(rows, columns=["day", "ticker", "forecast", "level"])
+every = pd.DataFrame(rows, columns=["part", "day", "ticker", "forecast", "level"])
+is_early = (every.part == "score") & (every.day <= every.day[every.part == "held_out"].max())
+table = every[~is_early].copy()
 table["above"] = table.forecast - table.level
 by_day = table.groupby("day").above
 u, count = by_day.transform(lambda own: own.std(ddof=0)), by_day.transform("size")
@@ -39,4 +41,5 @@ totals = sum(weights[j] * own.notna() for j, own in enumerate(shifted))
 means = (sums / totals).stack()
 table["mean"] = [means.get((day, ticker), 0.0) for day, ticker in zip(table.day, table.ticker, strict=True)]
 table["smoothed"] = (table.level + u * table["mean"]).where(count >= 5, table.forecast)
-print(json.dumps({ticker: list(own.smoothed) for ticker, own in table.groupby("ticker", sort=False)}))
+every["smoothed"] = table.smoothed.reindex(every.index).fillna(every.forecast)
+print(json.dumps({ticker: list(own.smoothed) for ticker, own in every.groupby("ticker", sort=False)}))

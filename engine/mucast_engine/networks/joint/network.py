@@ -1,6 +1,6 @@
 """The network of all tickers: an encoder that they share, then context across them, date by date."""
 
-from typing import Any, Protocol, cast
+from typing import Any, cast
 
 import torch
 from torch import Tensor, nn
@@ -8,14 +8,6 @@ from torch.nn import functional
 
 from mucast_engine.networks.dropout import Masks, dropped
 from mucast_engine.networks.transformer import AttentionLayer
-
-
-class Context(Protocol):
-    """Tickers (dates, tickers, width) attend to those present on their date; the shape stays."""
-
-    def __call__(self, x: Tensor, masks: Masks, present: Tensor) -> Tensor: ...
-
-    def mask_shapes(self, dates: int, tickers: int) -> list[tuple[int, ...]]: ...
 
 
 class JointNetwork(nn.Module):

@@ -142,6 +142,11 @@ describe("candidates of run_ml_job", () => {
     for (const [candidates, message] of cases) assert.match(refusal(candidates).message, message);
     const nine = { alpha: [1, 2, 3, 4, 5, 6, 7, 8, 9] };
     assert.match(refusal([{ grid: nine }], { warm_up: 1_000 }).message, /needs 10160 fits per ticker/);
+    const seeds = [{ model: "lightgbm", ensemble: 50, grid: { num_leaves: [2, 3, 4, 5] } }];
+    assert.match(
+      refusal(seeds, { warm_up: 100 }).message,
+      /needs \d+ fits per ticker \(5 candidates of 201 regressors/,
+    );
   });
 });
 

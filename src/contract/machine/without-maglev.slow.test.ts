@@ -28,5 +28,5 @@ function wrongResults(...options: readonly string[]): number {
 test("results of compiled code keep their numbers, which V8's own flags do not promise", () => {
   const mended = new URL("./without-maglev.ts", import.meta.url).href;
   assert.equal(wrongResults("--import", mended), 0);
-  assert.notEqual(wrongResults(), 0, "V8 no longer needs without-maglev.ts");
+  if (process.arch === "x64") assert.notEqual(wrongResults(), 0, "V8 no longer needs without-maglev.ts");
 });
