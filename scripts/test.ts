@@ -111,7 +111,7 @@ function clusterWork(paths: readonly string[]): Command[] {
     }));
 }
 
-/** @returns the names of the commands that failed, of which this many run at a time. */
+/** Runs `atATime` commands in parallel. @returns the names of those that failed. */
 async function runAll(work: readonly Command[], atATime: number, ready = Promise.resolve(true)) {
   const failed: string[] = [];
   const queue = work.values();

@@ -43,10 +43,10 @@ def columns_of(x: Matrix) -> Columns:
 def largest_importances(models: list[Any], columns: Columns, y: Matrix) -> list[tuple[int, float]] | None:
     """At most MAX_IMPORTANCES pairs (column, importance), the largest absolute value first; equal ones by column.
 
-    Importances are the mean of the models' `feature_importances_`, otherwise of their `coef_`: that of linear models,
-    on the features as the regressor saw them, after the scaler. None if the library has none for this model, or one is
-    not finite. `columns` and `y` (n) are of the training rows as the regressor saw them. A linear model that centres a
-    constant column leaves a coefficient of rounding on it; its importance is 0.
+    An importance is the mean over the models of `feature_importances_`, or of `coef_` for linear models, whose features
+    have passed the scaler. None if the library has none for this model, or one is not finite. `columns` and `y` (n)
+    are of the training rows as the regressor saw them. A linear model that centres a constant column leaves a
+    coefficient of rounding on it; its importance is 0.
     """
     try:
         values = np.mean([np.asarray(_importances(model), dtype=np.float64) for model in models], axis=0)

@@ -63,7 +63,7 @@ for (const [what, feature, copy, prices = p] of COPIES)
   test(`${what} is ${copy === undefined ? "no copy" : "a copy"} of a later value`, () =>
     assert.equal(copyOf(prices, feature), copy));
 
-test("with a delay, prices up to the trade are known, and that of the label date is not", () => {
+test("with a delay, a feature may know the prices up to the trade, but not the price of the label date", () => {
   assert.equal(
     copyOf(p, (i) => p[i + 2], 2),
     undefined,
@@ -107,7 +107,7 @@ test("weekdays, steps and few ranks are on a line without being filled; freely m
   );
 });
 
-test("scores and ends of the whole sample are found; those of each part, signs and oscillators are not", () => {
+test("finds z-scores and extremes of the whole sample, and accepts those of a part, signs and oscillators", () => {
   const random = seededRandom(6);
   const raw = Float64Array.from(DAYS, (_, i) => 3 + i / N + 2 * random.normal());
   const isFound = (values: Float64Array) => findScaled({ name: "x", all: values, x: values, dx: values });

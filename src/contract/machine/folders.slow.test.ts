@@ -24,14 +24,14 @@ test("makeFolder creates missing folders, and returns the topmost of them", () =
   assert.equal(makeFolder(join(root, "a/b/c")), undefined);
 });
 
-const listed = () => "/home/listed";
+const listed = () => "/listed";
 
 test("prefers the variable to HOME, and HOME to the list of users; ignores a relative path", () => {
   const of = (env: NodeJS.ProcessEnv) => userFolder("XDG_CACHE_HOME", env, listed);
   assert.equal(of({ XDG_CACHE_HOME: "/c", HOME: "/h" }), "/c");
   assert.equal(of({ HOME: "/h" }), "/h/.cache");
   for (const none of [{}, { HOME: "" }, { HOME: "here", XDG_CACHE_HOME: "." }])
-    assert.equal(of(none), "/home/listed/.cache");
+    assert.equal(of(none), "/listed/.cache");
 });
 
 test("without any home, the error names what to set", () => {

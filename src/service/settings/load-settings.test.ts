@@ -29,8 +29,8 @@ function faultOf(body: () => unknown): MucastError {
 }
 
 test("without settings the service listens on loopback and uses a folder of the user", () => {
-  const settings = loadSettings({}, { XDG_DATA_HOME: "/home/someone/data" });
-  const data_dir = "/home/someone/data/mucast";
+  const settings = loadSettings({}, { XDG_DATA_HOME: "/data-home" });
+  const data_dir = "/data-home/mucast";
   const expected = { host: "127.0.0.1", port: 8080, auth: "none", data_dir, blob_url: `${data_dir}/blobs` };
   assert.partialDeepStrictEqual(settings, expected);
 });
