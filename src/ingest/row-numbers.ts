@@ -15,7 +15,7 @@ export function isUnnamed(name: string): boolean {
  * ticker has some of the numbers 0 to n - 1 of a table of all tickers.
  * @param values shape (n), by date; NaN if missing.
  */
-export function isRowNumber(name: string, values: Float64Array): boolean {
+function isRowNumber(name: string, values: Float64Array): boolean {
   if (UNNAMED.test(name)) return true;
   if (
     !RESET.test(name) ||

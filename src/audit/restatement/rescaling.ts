@@ -111,7 +111,7 @@ export function isLinear(before: Float64Array, after: Float64Array): boolean {
 }
 
 /** The last decimal that all values are printed with, such as 0.01; 0 if they have more than 6 decimals. */
-export function printedStep(values: Float64Array): number {
+function printedStep(values: Float64Array): number {
   // A decimal number times a power of ten is inexact only in its last digits.
   const isWhole = (value: number) => {
     const size = Math.abs(value);

@@ -83,7 +83,7 @@ export function columnsOf(x: Int32Array): (value: Day) => number {
 }
 
 /** The path of a line, with its gaps. */
-export function linePath(
+function linePath(
   values: Float64Array,
   x: Int32Array,
   column: (value: Day) => number,

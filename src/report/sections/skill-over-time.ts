@@ -191,7 +191,7 @@ function meanOf(name: DailyCorrelation["name"]): (period: PeriodSkill) => number
 }
 
 /** Each chart of the RankIC is followed by that of the IC: the page shows one of the two. */
-export function skillPanels(skill: SkillOverTime): Panel[] {
+function skillPanels(skill: SkillOverTime): Panel[] {
   const both = [skill.rankIc, skill.ic];
   return [
     ...both.map((daily) => rollingPanel(daily, skill)),

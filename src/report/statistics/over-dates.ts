@@ -9,7 +9,7 @@ import { mean } from "../../evaluate/statistics.ts";
 export type { Band };
 
 /** Half the width of a 95 % band in errors of `meanError`. @param dates of the error, at least MIN_DATES. */
-export function bandQuantile(dates: number): number {
+function bandQuantile(dates: number): number {
   return meanQuantile(dates, 0.975);
 }
 
