@@ -46,7 +46,6 @@ export async function openPostgres(
     connectionTimeoutMillis: TIMES.connect,
     idleTimeoutMillis: TIMES.idle,
     query_timeout: TIMES.answer,
-    pipeline: true,
   });
   // The pool replaces an idle connection that breaks; a statement that needs one reports the error.
   pool.on("error", () => undefined);
@@ -145,30 +144,17 @@ class ServerDatabase implements Database {
   }
 }
 
-const NOTHING = { command: "BEGIN", rowCount: 0, rows: [] };
-
 /** A connection for one statement or transaction. */
 async function lend(pool: pg.Pool): Promise<PostgresPoolClient> {
   const client = await connectWhenFree(() => pool.connect());
   let isBroken = false;
-  let beginning: Promise<unknown> | undefined;
-  const send = (text: string, parameters: readonly unknown[]) =>
-    mapErrors(() => client.query(text, [...parameters])).catch((error: unknown) => {
-      isBroken ||= endsConnection(error);
-      throw error;
-    });
-  const query = async (text: string, parameters: readonly unknown[]) => {
-    if (text === "begin") {
-      // The first statement follows at once, and reports what is wrong with the connection.
-      beginning = send(BEGIN, []);
-      beginning.catch(() => undefined);
-      return NOTHING;
-    }
-    const begun = beginning;
-    beginning = undefined;
-    const [result] = await Promise.all([send(text, parameters), begun]);
-    return result;
-  };
+  const query = (text: string, parameters: readonly unknown[]) =>
+    mapErrors(() => client.query(text === "begin" ? BEGIN : text, [...parameters])).catch(
+      (error: unknown) => {
+        isBroken ||= endsConnection(error);
+        throw error;
+      },
+    );
   return {
     query: query as unknown as PostgresPoolClient["query"],
     release: (isDiscarded) => client.release(isBroken || isDiscarded === true),
