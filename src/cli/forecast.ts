@@ -14,7 +14,7 @@ import { nextStep } from "../contract/output/next-step.ts";
 import { runOperation } from "../executors/run-operation.ts";
 import { csvCell } from "../export/export-forecasts.ts";
 import { type OutputDocument, openDocument } from "../outputs/open-document.ts";
-import { type PrepareOptions, preparePrices } from "../prepare/prepare-prices.ts";
+import type { PrepareOptions } from "../prepare/prepare-prices.ts";
 import {
   configText,
   jobResources,
@@ -98,6 +98,7 @@ async function forecast(
   const { cluster: _, ...resources } = jobResources(flags, process.env);
   const chosen = flags.config === undefined ? undefined : configText(flags.config);
   const { finish, ...following } = follow(process.stderr, flags.quiet === true);
+  const { preparePrices } = await import("../prepare/prepare-prices.ts");
   const prepared = await preparePrices({
     csvPath: resolve(prices),
     featuresPath: flags.features && resolve(flags.features),

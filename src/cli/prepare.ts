@@ -2,12 +2,7 @@ import { type Command, Option } from "commander";
 import { blobLimits } from "../contract/blob-limits.ts";
 import { COMPRESSIONS, DATE_FORMATS, INPUT_FORMATS } from "../contract/config/input-formats.ts";
 import { counted, printable } from "../contract/errors/wording.ts";
-import {
-  type PreparedBlobs,
-  type PrepareOptions,
-  type PrepareRequest,
-  preparePrices,
-} from "../prepare/prepare-prices.ts";
+import type { PreparedBlobs, PrepareOptions, PrepareRequest } from "../prepare/prepare-prices.ts";
 import { addRequiredOption } from "./arguments/required-option.ts";
 import { Reporter } from "./terminal/reporter.ts";
 import { untilSignal } from "./terminal/signals.ts";
@@ -56,6 +51,7 @@ export function addPrepare(program: Command): void {
     .action(async ({ prices, features, out, tickers, json, ...options }: PrepareFlags) => {
       const chosen = tickers?.split(",").map((ticker) => ticker.trim());
       const { finish, ...following } = follow(process.stderr, json === true);
+      const { preparePrices } = await import("../prepare/prepare-prices.ts");
       const prepared = await untilSignal((signal) =>
         preparePrices({
           csvPath: prices,

@@ -1,7 +1,7 @@
 import { closeSync, openSync, unlinkSync } from "node:fs";
 import { mkdtemp, rm } from "node:fs/promises";
 import { join } from "node:path";
-import { type DuckDBConnection, DuckDBInstance } from "@duckdb/node-api";
+import type { DuckDBConnection, DuckDBInstance } from "@duckdb/node-api";
 import { workFolderError } from "../contract/errors/system-error.ts";
 
 /** What sorting and writing may hold in memory before it goes to the folder, in MiB. */
@@ -21,6 +21,7 @@ export class Tables {
   }
 
   static async open(paths: readonly string[], folder: string, memory = MEMORY): Promise<Tables> {
+    const { DuckDBInstance } = await import("@duckdb/node-api");
     const instance = await DuckDBInstance.create(":memory:", {
       threads: "1",
       memory_limit: `${memory}MiB`,
@@ -44,11 +45,9 @@ export class Tables {
 /** A new file in a private folder of its own. */
 interface PrivateFile {
   readonly descriptor: number;
-  /** To open it in this process. */
   readonly path: string;
   /** For what does not fit into memory. */
   readonly folder: string;
-  /** Closes and removes it. */
   close(): Promise<void>;
 }
 

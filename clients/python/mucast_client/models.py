@@ -1431,7 +1431,7 @@ class RefitsPreview(TypedDict):
     """With refit_every or window."""
 
     fits: int
-    """Number of models to train: regressors, including those of folds, or networks, including those of ensembles."""
+    """Regressors to train, with those of folds, or networks, with those of ensembles."""
     blocks: int
     fit_bytes: NotRequired[float]
     """run_dl_job: estimated bytes of the data that the largest network reads."""

@@ -23,14 +23,14 @@ const DEFAULT_LIMIT = 20;
 
 interface ListedOutput {
   readonly path: string;
-  /** When the job created it, or the file was written if it cannot be read; ISO 8601. */
+  /** Of the job, or of the file if it is unreadable; ISO 8601. */
   readonly created_at: string;
   readonly operation: string | null;
   readonly model: string | null;
   readonly as_of: string | null;
   readonly tickers: number | null;
   readonly verdict: string | null;
-  /** Why the file could not be read; null otherwise. */
+  /** Why it is unreadable. */
   readonly problem: string | null;
 }
 

@@ -45,7 +45,7 @@ export async function oneOutput(named: readonly string[], flags: OutputFlags): P
   throw invalidRequest([{ path: "outputs", message: `has ${locations.length} outputs; name one` }]);
 }
 
-/** Says on stderr which outputs folders and `latest` stood for. @param locations of `named`, in the same order. */
+/** Says on stderr which outputs folders and `latest` stood for. */
 export function nameFound(
   named: readonly string[],
   { output = [] }: OutputFlags,

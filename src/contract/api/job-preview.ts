@@ -29,7 +29,7 @@ const pooledPreviewSchema = s.named("PooledPreview", "One regressor for all tick
 });
 
 const refitsPreviewSchema = s.named("RefitsPreview", "With refit_every or window.", {
-  fits: s.count("Number of models to train: regressors, including those of folds, or networks, including those of ensembles."),
+  fits: s.count("Regressors to train, with those of folds, or networks, with those of ensembles."),
   blocks: s.count(),
   fit_bytes: s.optional(
     z.number(),

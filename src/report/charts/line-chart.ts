@@ -83,12 +83,7 @@ export function columnsOf(x: Int32Array): (value: Day) => number {
 }
 
 /** The path of a line, with its gaps. */
-function linePath(
-  values: Float64Array,
-  x: Int32Array,
-  column: (value: Day) => number,
-  y: Scale,
-): string {
+function linePath(values: Float64Array, x: Int32Array, column: (value: Day) => number, y: Scale): string {
   return polyline(
     Array.from(values, (value, i): Point | null =>
       Number.isNaN(value) ? null : [column(x[i]!), gridY(y.share(value))],
