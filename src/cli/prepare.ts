@@ -49,7 +49,6 @@ export function addPrepare(program: Command): void {
         "docs/prepare.md lists the features.",
     )
     .action(async ({ prices, features, out, tickers, json, ...options }: PrepareFlags) => {
-      const chosen = tickers?.split(",").map((ticker) => ticker.trim());
       const { finish, ...following } = follow(process.stderr, json === true);
       const { preparePrices } = await import("../prepare/prepare-prices.ts");
       const prepared = await untilSignal((signal) =>
@@ -57,7 +56,7 @@ export function addPrepare(program: Command): void {
           csvPath: prices,
           featuresPath: features,
           outFolder: out,
-          options: { ...options, tickers: chosen },
+          options: { ...options, tickers: tickers?.split(",").map((ticker) => ticker.trim()) },
           ...following,
           signal,
           limits: { tickers: blobLimits(process.env).tickers },
