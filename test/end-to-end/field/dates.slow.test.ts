@@ -2,10 +2,10 @@
 import assert from "node:assert/strict";
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { after, before, describe, test } from "node:test";
+import { after, describe, test } from "node:test";
 import { fileURLToPath } from "node:url";
-import { type Ended, inputArguments, mucast } from "../commands/command.ts";
-import { newFolder, removeFolders } from "../jobs/job-runs.ts";
+import { type PrepareOptions, preparePrices } from "../../../src/prepare/prepare-prices.ts";
+import { newFolder, removeFolders, runJob, writeTexts } from "../jobs/job-runs.ts";
 
 const CASES = fileURLToPath(new URL("../../cases/field/", import.meta.url));
 const CASE: {
@@ -17,47 +17,35 @@ const CASE: {
 const { dates, closes, stamps, signals } = CASE;
 const TICKERS = Object.keys(closes);
 const RIDGE = '{"ML params": {"model": "ridge", "n_splits": 3}}';
-const NO_MIDNIGHT = /invalid_data[\s\S]*is not midnight in its own zone; write dates as YYYY-MM-DD/;
+const NO_MIDNIGHT = {
+  code: "invalid_data",
+  message: /is not midnight in its own zone; write dates as YYYY-MM-DD/,
+};
 
-let folder: string;
-before(async () => {
-  folder = await newFolder();
-});
 after(removeFolders);
 
-let files = 0;
-function file(name: string, text: string): string {
-  const path = join(folder, `${files++}-${name}`);
-  writeFileSync(path, text);
-  return path;
-}
-
-const wide = (index: readonly string[], name = "Date") =>
-  file(
-    "p.csv",
-    [[name, ...TICKERS], ...index.map((at, i) => [at, ...TICKERS.map((t) => closes[t]![i])])].join("\n"),
-  );
+const wide = (index: readonly string[]) =>
+  [["Date", ...TICKERS], ...index.map((at, i) => [at, ...TICKERS.map((t) => closes[t]![i])])].join("\n");
 const long = (rows: readonly Record<string, unknown>[]) =>
-  file(
-    "f.csv",
-    [Object.keys(rows[0]!), ...rows.map((row) => Object.values(row).map((v) => v ?? ""))].join("\n"),
-  );
+  [Object.keys(rows[0]!), ...rows.map((row) => Object.values(row).map((v) => v ?? ""))].join("\n");
 
-async function prepare(prices: string, ...more: string[]): Promise<Ended> {
-  return mucast(["prepare", "--prices", prices, "--out", folder, ...more]);
-}
-
-async function prepared(prices: string, ...more: string[]) {
-  const { code, stdout, stderr } = await prepare(prices, ...more);
-  assert.equal(code, 0, stderr);
-  const { id, tickers, features, feature_url, data_extractor_url } = JSON.parse(stdout);
+/** The blobs of `prepare` from texts of CSV files. */
+async function prepare(prices: string, features?: string, options: PrepareOptions = {}) {
+  const outFolder = await newFolder();
+  const [csvPath, featuresPath] = ["p.csv", "f.csv"].map((name) => join(outFolder, name));
+  writeFileSync(csvPath!, prices);
+  if (features !== undefined) writeFileSync(featuresPath!, features);
+  const own = features === undefined ? {} : { featuresPath: featuresPath! };
+  const prepared = await preparePrices({ csvPath: csvPath!, ...own, outFolder, options });
   const read = (path: string) => JSON.parse(readFileSync(path, "utf8"));
-  return { id, tickers, features, prices: read(data_extractor_url), values: read(feature_url) };
+  const { id, tickers, featurePath, dataExtractorPath } = prepared;
+  return { id, tickers, prices: read(dataExtractorPath), values: read(featurePath) };
 }
 
-const blob = (content: object) => file("b.json", JSON.stringify(content));
-const job = (features: string, prices: string, command = "run_ml_job") =>
-  mucast([command, ...inputArguments({ folder, features, prices }, RIDGE), "--log", "json"]);
+async function job(features: object, prices: object) {
+  return (await runJob(await writeTexts(JSON.stringify(features), JSON.stringify(prices)), RIDGE)).output;
+}
+
 const bySignal = (index: readonly string[], names: readonly string[] = ["signal"]) =>
   Object.fromEntries(
     TICKERS.map((ticker) => {
@@ -71,16 +59,16 @@ const byClose = (index: readonly string[]) =>
     TICKERS.map((t) => [t, { close: Object.fromEntries(index.map((at, i) => [at, closes[t]![i]])) }]),
   );
 
-describe("a time of day", { concurrency: 2 }, () => {
+describe("a time of day", () => {
   for (const [zone, index] of Object.entries(stamps)) {
     test(`is refused in prices and features, and has the market's date in ${zone}`, async () => {
       const prices = wide(index.map((at) => at.replace("T", " ").replace(".000Z", "+00:00")));
       const features = long(signals.map((row, i) => ({ ...row, date: index[Math.floor(i / 3)] })));
-      assert.match((await prepare(prices)).stderr, NO_MIDNIGHT);
-      assert.match((await prepare(wide(dates), "--features", features)).stderr, NO_MIDNIGHT);
-      const right = await prepared(wide(dates), "--features", long(signals));
+      await assert.rejects(prepare(prices), NO_MIDNIGHT);
+      await assert.rejects(prepare(wide(dates), features), NO_MIDNIGHT);
+      const right = await prepare(wide(dates), long(signals));
       assert.deepEqual(right.prices.dates, dates);
-      assert.deepEqual(await prepared(prices, "--features", features, "--time-zone", zone), right);
+      assert.deepEqual(await prepare(prices, features, { timeZone: zone }), right);
     });
   }
 
@@ -92,11 +80,10 @@ describe("a time of day", { concurrency: 2 }, () => {
       [bySignal(dates), { prices: byClose(dates), Learning_end: late[100] }],
       [bySignal(dates), Object.fromEntries(late.map((at, i) => [at, { AAPL: closes.AAPL![i] }]))],
     ] as const) {
-      assert.match((await job(blob(features), blob(prices))).stderr, NO_MIDNIGHT);
+      await assert.rejects(job(features, prices), NO_MIDNIGHT);
     }
     const midnights = dates.map((date) => `${date}T00:00:00+08:00`);
-    const { code, stderr } = await job(blob(bySignal(midnights)), blob(byClose(dates)), "validate");
-    assert.equal(code, 0, stderr);
+    assert.deepEqual((await job(bySignal(midnights), byClose(dates))).failures, []);
   });
 });
 
@@ -104,27 +91,10 @@ test("the verdict says that features are on dates without a price", async () => 
   /** The last date stays, so that there is a forecast. */
   const dayBefore = (date: string) =>
     date === dates.at(-1) ? date : new Date(Date.parse(date) - 86_400_000).toISOString().slice(0, 10);
-  const words =
-    /so features may be dated a day early or late, for 3 tickers: AAPL \(43 of 219, such as 2019-12-29\)/;
-  const ended = await job(blob(bySignal(dates.map(dayBefore))), blob(byClose(dates)));
-  assert.equal(ended.code, 0, ended.stderr);
-  const { verdict, warnings } = JSON.parse(
-    readFileSync(new URL(JSON.parse(ended.stdout).output_url), "utf8"),
+  const { verdict, warnings } = await job(bySignal(dates.map(dayBefore)), byClose(dates));
+  assert.match(
+    verdict!.sentence,
+    /so features may be dated a day early or late, for 3 tickers: AAPL \(43 of 219, such as 2019-12-29\)/,
   );
-  assert.match(verdict.sentence, words);
-  assert.ok(warnings.some(({ code }: { code: string }) => code === "unpriced_dates"));
-  const shifted = long(signals.map((row) => ({ ...row, date: dayBefore(String(row.date)) })));
-  const forecast = [
-    "forecast",
-    wide(dates),
-    "--config",
-    "ridge",
-    "--features",
-    shifted,
-    "--out",
-    join(folder, "f"),
-  ];
-  const { code, stderr } = await mucast(forecast);
-  assert.equal(code, 0, stderr);
-  assert.match(stderr, /unpriced_dates: More than a tenth .* AAPL \(43 of 263, such as 2019-12-29\)/);
+  assert.ok(warnings.some(({ code }) => code === "unpriced_dates"));
 });

@@ -1,4 +1,4 @@
-/** Inputs after public bug reports about models and prices, through the command line. */
+/** Inputs after public bug reports about models and prices. */
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { writeFile } from "node:fs/promises";
@@ -6,9 +6,8 @@ import { join } from "node:path";
 import { after, describe, test } from "node:test";
 import { fileURLToPath } from "node:url";
 import { gunzipSync } from "node:zlib";
-import type { OutputBlob } from "../../../src/contract/output/output-blob.ts";
-import { inputArguments, jobArguments, mucast } from "../commands/command.ts";
-import { newFolder, removeFolders, writeTexts } from "../jobs/job-runs.ts";
+import { preparePrices } from "../../../src/prepare/prepare-prices.ts";
+import { type BlobPair, newFolder, removeFolders, runJob, writeTexts } from "../jobs/job-runs.ts";
 import { Seeded } from "../markets/seeded.ts";
 
 after(removeFolders);
@@ -28,24 +27,16 @@ async function categories(change: (blobs: Blobs) => void = () => undefined) {
   return writeTexts(JSON.stringify(blobs.features), JSON.stringify(blobs.prices));
 }
 
-async function run(
-  blobs: Awaited<ReturnType<typeof categories>>,
-  model: string,
-  params: object = {},
-  more = {},
-) {
+async function run(blobs: BlobPair, model: string, params: object = {}, more = {}) {
   const config = JSON.stringify({ "ML params": { model, model_params: params, ...more } });
-  const { code, stdout, stderr } = await mucast(jobArguments(blobs, config, "--quiet"));
-  const url = code === 0 ? JSON.parse(stdout).output_url : undefined;
-  const output: OutputBlob | undefined = url && JSON.parse(readFileSync(fileURLToPath(url), "utf8"));
-  return { stderr, output: output! };
+  return (await runJob(blobs, config)).output;
 }
 
-describe("models", { concurrency: 2 }, () => {
+describe("models", () => {
   test("xgboost takes categorical features, and forecasts what a plain XGBRegressor does", async () => {
     const params = { feature_types: ["q", "q", "c"], enable_categorical: true };
-    const { output } = await run(await categories(), "xgboost", params);
-    assert.ok(Math.abs(output.mu.X! - -0.0007192189) < 1e-9);
+    const { mu } = await run(await categories(), "xgboost", params);
+    assert.ok(Math.abs(mu.X! - -0.0007192189) < 1e-9);
   });
 
   test("lightgbm's categories are reported if they are fractions, negative or scaled, and not if they are codes", async () => {
@@ -55,7 +46,7 @@ describe("models", { concurrency: 2 }, () => {
         features.features.X!.c = features.features.X!.c!.map(change);
       });
     const isTold = async (...job: Parameters<typeof run>) =>
-      (await run(...job)).stderr.includes("uncoded_categories: ");
+      (await run(...job)).warnings.some(({ code }) => code === "uncoded_categories");
     assert.equal(await isTold(await changed((code) => code / 10), "lightgbm", params), true);
     assert.equal(await isTold(await changed((code) => -1 - code), "lightgbm", params), true);
     assert.equal(await isTold(await categories(), "lightgbm", params, { scaler: "standard" }), true);
@@ -67,9 +58,9 @@ describe("models", { concurrency: 2 }, () => {
       features.features.X!.f1![50] = Number.MAX_VALUE;
     });
     const { dates } = JSON.parse(readFileSync(blobs.prices, "utf8"));
-    const words = `f1 of X is 1.7976931348623157e+308 on ${dates[50]}, too large`;
-    assert.ok((await run(blobs, "quantile")).stderr.includes(words));
-    assert.ok((await run(blobs, "ridge", {}, { fit: "pooled" })).stderr.includes(words));
+    const words = new RegExp(`f1 of X is 1\\.7976931348623157e\\+308 on ${dates[50]}, too large`);
+    await assert.rejects(run(blobs, "quantile"), words);
+    await assert.rejects(run(blobs, "ridge", {}, { fit: "pooled" }), words);
   });
 });
 
@@ -97,18 +88,18 @@ function planted(
 
 async function prepared(csv: string) {
   const folder = await newFolder();
-  const path = join(folder, "prices.csv");
-  await writeFile(path, csv);
-  const { code, stdout, stderr } = await mucast(["prepare", "--prices", path, "--out", folder]);
-  assert.equal(code, 0, stderr);
-  const warned = [...stderr.matchAll(/^warning: (\w+): (.*)$/gm)].map(([, ticker, text]) => [ticker, text]);
-  return { folder, stdout, warned: Object.fromEntries(warned) as Record<string, string> };
+  const csvPath = join(folder, "prices.csv");
+  await writeFile(csvPath, csv);
+  const sentences: string[] = [];
+  const blobs = await preparePrices({ csvPath, outFolder: folder, report: (line) => sentences.push(line) });
+  const warned = sentences.flatMap((line) => [...line.matchAll(/^warning: (\w+): (.*)$/g)]);
+  return { folder, blobs, warned: Object.fromEntries(warned.map(([, ticker, text]) => [ticker!, text!])) };
 }
 
 describe("suspicious prices", () => {
   const from = (ratio: number) => (price: number, i: number) => (i < 200 ? price : price * ratio);
 
-  test("every planted fault is reported with its date, by prepare, validate and the job", async () => {
+  test("every planted fault is reported with its date, by prepare and the job", async () => {
     const csv = planted({
       CLEAN: (price) => price,
       SPLIT2: from(1 / 2),
@@ -120,7 +111,7 @@ describe("suspicious prices", () => {
       PENCE: (price, i) => (i >= 200 && i < 203 ? price / 100 : price),
       FROZEN: (price, i, prices) => (i >= 200 && i < 270 ? prices[200]! : price),
     });
-    const { folder, stdout, warned } = await prepared(csv);
+    const { folder, blobs, warned } = await prepared(csv);
     const date = randomPrices(1).dates;
     const after = ", like a split or another unit";
     assert.deepEqual(warned, {
@@ -142,22 +133,14 @@ describe("suspicious prices", () => {
       new RegExp(`^on ${date[200]} .* falls to 1/\\d+ and is back on ${date[203]}$`),
     );
 
-    const { feature_url, data_extractor_url } = JSON.parse(stdout);
-    const blobs = { folder, features: feature_url, prices: data_extractor_url };
-    const config = JSON.stringify({ "ML params": { model: "ridge" } });
-    const expected = Object.entries(warned).map(([ticker, text]) => [ticker, 1, `${ticker}: ${text}.`]);
-    const told = (warnings: OutputBlob["warnings"]) =>
+    const { featurePath: features, dataExtractorPath: prices } = blobs;
+    const { warnings } = await run({ folder, features, prices }, "ridge");
+    assert.deepEqual(
       warnings
         .filter(({ code }) => code === "suspicious_price")
-        .map(({ ticker, count, message }) => [ticker, count, message]);
-    const validated = await mucast(["validate", ...inputArguments(blobs, config), "--log", "json"]);
-    assert.deepEqual(told(JSON.parse(validated.stdout).warnings), expected);
-    const { output, stderr } = await run(blobs, "ridge");
-    assert.deepEqual(told(output.warnings), expected);
-    assert.match(stderr, /^warning: suspicious_price: FROZEN: /m);
-    // The notes of the output are shown nowhere else.
-    assert.ok(output.warnings.some(({ code }) => code === "warm_up_rows"));
-    assert.doesNotMatch(stderr + validated.stderr, /warm_up_rows/);
+        .map(({ ticker, count, message }) => [ticker, count, message]),
+      Object.entries(warned).map(([ticker, text]) => [ticker, 1, `${ticker}: ${text}.`]),
+    );
   });
 
   test("at most one in 200 clean tickers is reported", async () => {
