@@ -3,6 +3,7 @@ import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import type { OutputImportance } from "../../../src/contract/output/metrics-schemas.ts";
 import { findEnvironment } from "../../../src/engine/environment/environment.ts";
+import { WHOLE_MATRIX } from "../../whole-matrix.testing.ts";
 import { type BlobPair, removeFolders, runJob, writeMarket } from "../jobs/job-runs.ts";
 import { assertValid } from "../jobs/published-schemas.ts";
 import { dirtyPanelMarket, panelMarket } from "../markets/panel-market.ts";
@@ -28,10 +29,13 @@ const CASES: readonly (readonly [name: string, params: object])[] = [
 ];
 const textOf = (params: object) => JSON.stringify({ "ML params": { ...params, cv_test_size: 10 } });
 
-const MARKETS = [
-  ["clean blobs", panelMarket()],
-  ["dirty blobs", dirtyPanelMarket()],
-] as const;
+/** In the release tier both. */
+const MARKETS = (
+  [
+    ["dirty blobs", dirtyPanelMarket()],
+    ["clean blobs", panelMarket()],
+  ] as const
+).slice(0, WHOLE_MATRIX ? 2 : 1);
 
 const pairs: BlobPair[] = [];
 /** The figures of a job, beside the members that every twin of a panel returns. */

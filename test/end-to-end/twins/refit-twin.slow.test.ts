@@ -46,6 +46,16 @@ const WITH_EACH = WHOLE_MATRIX ? ["lightgbm", "ridge"] : ["ridge"];
 /** In the release tier every regressor. */
 const MODELS = QUICK_MODELS.filter(([model]) => WHOLE_MATRIX || ["catboost", "ridge"].includes(model));
 
+/** Settings that others below contain. */
+const ONE_AT_A_TIME = [
+  { refit_every: 9, window: 45 },
+  { fit: "pooled", refit_every: 9, window: 45 },
+  { window: 40 },
+  { refit_every: 13, target: "relative" },
+  { refit_every: 13, target: "relative", cross_section: true, window: 50 },
+  { refit_every: 12, fit: "pooled", shrinkage: "pooled", intervals: {} },
+];
+
 /** Each model per ticker and pooled, and some with each other setting. */
 const CASES = [
   ...MODELS.flatMap(([model, params]) =>
@@ -53,14 +63,9 @@ const CASES = [
   ),
   ...QUICK_MODELS.filter(([model]) => WITH_EACH.includes(model)).flatMap(([model, params]) =>
     [
-      { refit_every: 9, window: 45 },
-      { fit: "pooled", refit_every: 9, window: 45 },
-      { window: 40 },
+      ...(WHOLE_MATRIX ? ONE_AT_A_TIME : []),
       { fit: "pooled", window: 40 },
-      { refit_every: 13, target: "relative" },
-      { refit_every: 13, target: "relative", cross_section: true, window: 50 },
       { refit_every: 1000, fit: "pooled" },
-      { refit_every: 12, fit: "pooled", shrinkage: "pooled", intervals: {} },
       { refit_every: 12, shrinkage: "pooled", intervals: { method: "split", alpha: 0.2 } },
       { ...RELATIVE, refit_every: 5, window: 60, shrinkage: "pooled", intervals: { alpha: 0.2 } },
       { delay: 1, refit_every: 9, window: 45, shrinkage: "pooled", intervals: {} },
