@@ -11,7 +11,7 @@ import { CHECKS, type Command, ENGINE_CHECKS, engineTests } from "./checks.ts";
 
 const CORES = availableParallelism();
 
-/** A test that starts processes keeps half a core busy; the rest of the time it waits. */
+/** A test that starts processes keeps half a core busy. */
 const AT_A_TIME = CORES + 3;
 
 /** Several times what the longest file takes on a busy machine. Clusters are slower. */
@@ -22,12 +22,10 @@ const MAX_CLUSTER_MINUTES = 60;
 const LONGEST =
   /every-model|service\/(core|restarts|shared-database)|operations\/operations|queue\/recovery|pool\/pool\.|job-deaths/;
 
-/**
- * Files that share a process, and with it what takes longer to start than most of their tests: modules, engines, a browser. Their
- * `before` and `after` outside of a `describe` apply to the whole process.
- */
+/** Files that share a process, and with it modules, engines, a browser. `before` and `after` outside of `describe` apply to all. */
 const TOGETHER: readonly RegExp[] = [
-  /^test\/end-to-end\/((networks|regressors|twins)\/|jobs\/(outputs-of|warned-jobs|what-changes)).*\.slow\./,
+  /^test\/end-to-end\/networks\/.*\.slow\./,
+  /^test\/end-to-end\/((regressors|twins)\/|jobs\/(outputs-of|warned-jobs|what-changes)).*\.slow\./,
   /^test\/end-to-end\/twins\/.*\.release\./,
   /^src\/service\/((auth|blobs|operations|preparation)\/|readiness).*\.slow\./,
   /^src\/service\/(queue\/dispatcher|webhooks\/)/,

@@ -84,7 +84,10 @@ async function runCase(
       policy: { allowed: [] },
       report: () => undefined,
       signal,
-      openEngine: () => ({ pool: engine.pool, workFolder: engine.workFolder, close: async () => undefined }),
+      openEngine: () => {
+        const workFolder = mkdtempSync(join(engine.workFolder, "job-"));
+        return { pool: engine.pool, workFolder, close: async () => rmSync(workFolder, { recursive: true }) };
+      },
     },
   );
   const path = fileURLToPath(record.output_url);

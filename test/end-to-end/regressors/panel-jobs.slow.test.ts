@@ -48,8 +48,8 @@ async function jobOn(market: Market, text: string): Promise<OutputBlob> {
   return (await runJob(await writeMarket(market), text)).output;
 }
 
-/** In the release tier all delays and settings. */
-const DELAYS = WHOLE_MATRIX ? [1, 2, 3, 4, 5] : [2];
+/** In the release tier more delays, and all settings. */
+const DELAYS = WHOLE_MATRIX ? [1, 2, 5] : [2];
 
 describe("later data change no earlier forecast", () => {
   for (const settings of [
