@@ -19,7 +19,14 @@ test("every test file that a page names exists", () => {
   assert.deepEqual(missing, []);
 });
 
-const PAGES = ["README.md", "SECURITY.md", "CHANGELOG.md", ...DOCS.map((page) => `docs/${page}`)];
+const PAGES = [
+  "README.md",
+  "AGENTS.md",
+  "llms.txt",
+  "SECURITY.md",
+  "CHANGELOG.md",
+  ...DOCS.map((page) => `docs/${page}`),
+];
 const TOP =
   "src|test|clients|engine|docs|scripts|bench|examples|infra|schemas|tools|web|bin|\\.github|\\.devcontainer";
 const PATH = new RegExp(`\`((?:${TOP})/[\\w./-]+)\``, "g");

@@ -261,7 +261,7 @@ export const settingsSchema = z.strictObject({
     env: TRACKER_VARIABLES.url,
     fault: trackerUrlFault,
   }).describe(
-    "MLflow server that records each job that succeeds, as an http or https URL ([tracking.md](tracking.md)).",
+    "MLflow server that records each job that succeeds, as an http or https URL ([deploying.md](deploying.md#runs-in-mlflow)).",
   ),
   mlflow_experiment: setting(z.string().max(MAX_EXPERIMENT_NAME).default(DEFAULT_EXPERIMENT), {
     env: TRACKER_VARIABLES.experiment,
