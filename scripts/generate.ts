@@ -64,7 +64,7 @@ twice on one task, or the workers' host twice. If a network for all tickers fail
 A problem has at most 96 KiB: it lists up to 200 failures, \`failure_counts\` counts all by code, and its longest texts are cut.
 
 \`mucast validate\` prints what it understood before an error that only the job itself would end with. \`mucast replay\` exits with 6
-if the output differs and 7 if it cannot be replayed; its verdict on stdout says why ([replay.md](replay.md)).
+if the output differs and 7 if it cannot be replayed; its verdict on stdout says why ([audit.md](audit.md)).
 
 | code | exit | status | meaning | what to do |
 |---|---|---|---|---|

@@ -1,4 +1,4 @@
-/** The steps of a release that need no account: .github/workflows/release.yml calls them, and docs/releasing.md explains them. */
+/** The steps of a release that need no account: .github/workflows/release.yml calls them (docs/contributing.md). */
 import { parseArgs } from "node:util";
 import { releaseFaults } from "./release/release-faults.ts";
 import { buildArguments, readRelease } from "./release/release-files.ts";

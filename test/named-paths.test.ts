@@ -1,25 +1,18 @@
 import assert from "node:assert/strict";
-import { existsSync, globSync, readdirSync, readFileSync } from "node:fs";
-import { basename, dirname, join } from "node:path";
+import { existsSync, readdirSync, readFileSync } from "node:fs";
+import { dirname, join } from "node:path";
 import { test } from "node:test";
-
-const TESTS = new Set(
-  globSync("{src,test,scripts,engine}/**/*.{test,testing}.ts").map((file) => basename(file)),
-);
 
 const DOCS = readdirSync("docs").filter((name) => name.endsWith(".md"));
 
-test("every test file that a page names exists", () => {
-  const missing = DOCS.flatMap((page) => {
-    const names = readFileSync(`docs/${page}`, "utf8").matchAll(
-      /`(?:[\w-]+\/)*([\w-]+(?:\.slow|\.release)?\.(?:test|testing)\.ts)`/g,
-    );
-    return [...names].flatMap(([, name]) => (TESTS.has(name!) ? [] : [`docs/${page}: ${name}`]));
-  });
-  assert.deepEqual(missing, []);
-});
-
-const PAGES = ["README.md", "SECURITY.md", "CHANGELOG.md", ...DOCS.map((page) => `docs/${page}`)];
+const PAGES = [
+  "README.md",
+  "AGENTS.md",
+  "llms.txt",
+  "SECURITY.md",
+  "CHANGELOG.md",
+  ...DOCS.map((page) => `docs/${page}`),
+];
 const TOP =
   "src|test|clients|engine|docs|scripts|bench|examples|infra|schemas|tools|web|bin|\\.github|\\.devcontainer";
 const PATH = new RegExp(`\`((?:${TOP})/[\\w./-]+)\``, "g");

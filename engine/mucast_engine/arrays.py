@@ -44,7 +44,7 @@ class InlineArray(TypedDict):
 
 
 # Largest number of values of an array within a message: 8 KiB, 11,000 characters of its line. In a profile, a file was
-# a tenth of a small fit (docs/benchmarks.md).
+# a tenth of a small fit.
 INLINE_VALUES = 1024
 
 

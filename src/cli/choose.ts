@@ -31,7 +31,7 @@ Examples:
 
 The first output is candidate 0. For each fold, the choice looks only at returns that were known when the fold began, so the line
 "chosen in advance" shows what choosing was worth. Outputs of networks have no out-of-fold rows; compare them by --rows score.
-docs/choice.md explains the figures.`;
+docs/config.md explains the figures.`;
 
 export function addChoose(program: Command): void {
   const command = program

@@ -46,7 +46,7 @@ Examples:
   DATABASE_URL=postgres://… BLOB_URL=s3://… mucast db orphans --remove
 
 Services may run meanwhile, except for migrate. For an embedded database, run the commands as the user of the data folder. Back up
-PostgreSQL (DATABASE_URL) with its own tools, such as pg_dump. docs/backup.md shows how to restore.`;
+PostgreSQL (DATABASE_URL) with its own tools, such as pg_dump (docs/deploying.md).`;
 
 interface DbFlags {
   readonly dataDir?: string;
@@ -88,7 +88,7 @@ async function migrate(flags: DbFlags): Promise<void> {
 async function backup(file: string, flags: DbFlags): Promise<void> {
   const settings = await settingsOf(flags);
   if (settings.database_url !== undefined) {
-    const message = "the database is PostgreSQL (DATABASE_URL); back it up with pg_dump, see docs/backup.md";
+    const message = "the database is PostgreSQL (DATABASE_URL); back it up with pg_dump (docs/deploying.md)";
     throw new MucastError("invalid_request", message, { path: "DATABASE_URL" });
   }
   const { backUpSqlite } = await import("../service/database/sqlite.ts");

@@ -25,7 +25,7 @@ Examples:
 Without --url, it connects to the service that runs on the data folder. If there is none, it starts one, for this machine only,
 that ends when stdin closes; the next start runs unfinished jobs again. For long jobs, keep \`mucast serve\` running.
 
-stdout carries only the protocol; stderr carries the log. docs/mcp.md shows how to configure an MCP client.`;
+stdout carries only the protocol; stderr carries the log. docs/http.md shows how to configure an MCP client.`;
 
 interface McpFlags {
   readonly url?: string;

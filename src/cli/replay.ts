@@ -32,7 +32,7 @@ Examples:
 
 Without the flags for inputs, it reads the blobs at the recorded URLs, or else files with the recorded names beside the output.
 The job runs in a temporary folder, which is removed. stdout carries the verdict as one JSON object; stderr shows it as text.
-Exit codes: 0 identical, 6 differs, 7 cannot be replayed; errors have the exit codes of the jobs. See docs/replay.md.`;
+Exit codes: 0 identical, 6 differs, 7 cannot be replayed; errors have the exit codes of the jobs. See docs/audit.md.`;
 
 export function addReplay(program: Command): void {
   const command = program

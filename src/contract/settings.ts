@@ -260,9 +260,7 @@ export const settingsSchema = z.strictObject({
   mlflow_tracking_uri: setting(s.optional(z.string().refine((text) => trackerUrlFault(text) === undefined)), {
     env: TRACKER_VARIABLES.url,
     fault: trackerUrlFault,
-  }).describe(
-    "MLflow server that records each job that succeeds, as an http or https URL ([tracking.md](tracking.md)).",
-  ),
+  }).describe("MLflow server that records each job that succeeds, as an http or https URL."),
   mlflow_experiment: setting(z.string().max(MAX_EXPERIMENT_NAME).default(DEFAULT_EXPERIMENT), {
     env: TRACKER_VARIABLES.experiment,
   }).describe("Experiment of the MLflow server; created if it does not exist."),

@@ -1,4 +1,4 @@
-/** The drills of docs/backup.md: a backup amid a job, a restore, the adopted output, and the blobs that nothing names any more. */
+/** The drills of docs/deploying.md: a backup amid a job, a restore, the adopted output, and the blobs that nothing names any more. */
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
 import { cpSync, globSync, mkdirSync, readdirSync, utimesSync } from "node:fs";

@@ -188,7 +188,7 @@ class ReplayResult(VerdictResult):
 
     @property
     def document(self) -> ReplayBlob:
-        """The whole verdict, as docs/replay.md of mucast describes it."""
+        """The whole verdict, as docs/audit.md of mucast describes it."""
         document = self._view.get("replay")
         if document is None:
             raise MucastError(f"operation {self.id} is not a replay")

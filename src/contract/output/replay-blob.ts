@@ -14,7 +14,7 @@ function cannotReplay(advice: string) {
   return { verdict: "cannot_replay", advice } as const;
 }
 
-/** Why a replay differs or cannot run, and what to do about it; docs/replay.md has a row for each reason. */
+/** Why a replay differs or cannot run, and what to do about it; docs/audit.md has a row for each reason. */
 export const REPLAY_REASONS = {
   inputs: differs(
     "Provide the blobs that the output was made from. If only changed blobs are left, the output cannot be verified.",

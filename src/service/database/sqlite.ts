@@ -65,7 +65,7 @@ function checkNotEarlier(dataDir: string): void {
   if (!existsSync(join(path, "PG_VERSION"))) return;
   const message =
     `${path} is the database of mucast 0.2.0 or earlier, which this version cannot read: start mucast 0.2.0 on it, ` +
-    "or give this one another --data-dir. Blobs and outputs can be copied, see docs/backup.md";
+    "or give this one another --data-dir. Blobs and outputs can be copied (docs/deploying.md)";
   throw new MucastError("unavailable", message, { path });
 }
 

@@ -31,8 +31,8 @@ const operation: WatchedOperation = {
   error: null,
 };
 
-it("docs/observability.md names every metric of mucast, and no other", async () => {
-  const docs = readFileSync(new URL("../../../docs/observability.md", import.meta.url), "utf8");
+it("docs/deploying.md names every metric of mucast, and no other", async () => {
+  const docs = readFileSync(new URL("../../../docs/deploying.md", import.meta.url), "utf8");
   const { body } = await (await open()).metrics();
   const types = [...body.matchAll(/^# TYPE (\w+) (\w+)$/gm)];
   for (const [, name, type] of types) assert.equal(name!.endsWith("_total"), type === "counter", name);
