@@ -1,4 +1,4 @@
-/** The way from an output to a portfolio as in docs/portfolio.md: real prices, a real job, pandas and a real optimizer. */
+/** The way from an output to a portfolio as in docs/output.md: real prices, a real job, pandas and a real optimizer. */
 import assert from "node:assert/strict";
 import { execFile } from "node:child_process";
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
@@ -45,7 +45,7 @@ test("pandas reads both tables of an export with the output's values, and the pa
   const tables = [join(folder, "forecasts.csv"), join(folder, "forecasts.parquet")];
   for (const out of tables) assert.equal((await mucast(["export", "--output", path, "--out", out])).code, 0);
   const block = codeBlocks().find(
-    ({ page, language }) => page === "docs/portfolio.md" && language === "python",
+    ({ page, language }) => page === "docs/output.md" && language === "python",
   )!;
   assert.ok(block.text.trimEnd().split("\n").length <= 10);
   const compare = `
@@ -75,7 +75,7 @@ print(len(frame))
 test("the TypeScript of the page prints mu and its verdict", async () => {
   const example = `${EXAMPLE}/read-output.ts`;
   const source = readFileSync(example, "utf8");
-  assert.ok(readFileSync("docs/portfolio.md", "utf8").includes(source.slice(source.indexOf("import"))));
+  assert.ok(readFileSync("docs/output.md", "utf8").includes(source.slice(source.indexOf("import"))));
   const { stdout } = await run(process.execPath, ["--conditions=mucast-source", example, path]);
   const { by_ticker } = output.metrics.shrinkage!;
   assert.deepEqual(
@@ -107,7 +107,7 @@ test("the optimizer concentrates raw mu in few tickers, and minimises variance w
 });
 
 test("the page has a line for each column", () => {
-  const page = readFileSync("docs/portfolio.md", "utf8");
+  const page = readFileSync("docs/output.md", "utf8");
   const told = [...page.matchAll(/^\| ((?:`\w+`(?:, )?)+) \|/gm)].flatMap(
     ([, names]) => names!.match(/\w+/g)!,
   );

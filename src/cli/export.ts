@@ -30,7 +30,7 @@ Examples:
 
 The table has one row per forecast: ticker, date, part (out_of_fold or score), fold, predicted, lower, upper, realised. A missing
 value is empty. With --mlflow, the output becomes a run of the MLflow server in MLFLOW_TRACKING_URI; a second export of the same
-output finds its run. stdout carries the path and the number of rows, and the run, as one JSON object. docs/portfolio.md shows what
+output finds its run. stdout carries the path and the number of rows, and the run, as one JSON object. docs/output.md shows what
 to do with the table, docs/deploying.md describes the run. With --out -, the table is on stdout and this object on stderr.`;
 
 export function addExport(program: Command): void {

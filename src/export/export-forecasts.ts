@@ -9,7 +9,7 @@ import { MUCAST_VERSION } from "../contract/version.ts";
 import { type OutputDocument, openDocument, type Reading } from "../outputs/open-document.ts";
 import type { Rows } from "../tables/write-parquet.ts";
 
-/** Every column, in the order of the file. docs/portfolio.md has a line for each, as a test checks. */
+/** Every column, in the order of the file. docs/output.md has a line for each, as a test checks. */
 export const COLUMNS = [
   { name: "ticker", kind: "text" },
   // pandas reads timestamps as datetime64, and days as Python objects.
