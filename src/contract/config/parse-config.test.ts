@@ -11,12 +11,6 @@ import { ownSection, parseConfig, REMOVED_SETTINGS } from "./parse-config.ts";
 
 const ml = (params: object, beside: object = {}) =>
   parseConfig(JSON.stringify({ "ML params": params, ...beside }), mlConfigSchema, "run_ml_job");
-const dl = (prediction: object, beside: object = {}) =>
-  parseConfig(
-    JSON.stringify({ "NN params": { "Dot prediction": prediction }, ...beside }),
-    dlConfigSchema,
-    "run_dl_job",
-  );
 
 function faults(body: () => unknown, code: ErrorCode = "invalid_request"): readonly Fault[] {
   try {
@@ -108,39 +102,6 @@ test("the fault of the other job's section names that job", () => {
   assert.deepEqual(fault, {
     path: "config.ML params",
     message: 'is required; "NN params" is the section of run_dl_job',
-  });
-});
-
-test("refuses values outside their ranges", () => {
-  for (const params of [
-    { n_splits: 0 },
-    { n_splits: 1e9 },
-    { cv_test_size: -1 },
-    { intervals: { alpha: 0 } },
-    { intervals: null },
-    { model_params: [] },
-    ...[{ fit: "all" }, { target: "ranks" }, { cross_section: "yes" }],
-    ...[{ refit_every: 0 }, { refit_every: 1.5 }, { refit_every: 10_001 }],
-    ...[{ window: 29 }, { window: 100_001 }, { ensemble: 0 }, { ensemble: 51 }],
-    ...[{ smoothing: {} }, { smoothing: { half_life: -1 } }, { smoothing: { half_life: 64 } }],
-  ]) {
-    assert.equal(faults(() => ml({ model: "rf", ...params })).length, 1, JSON.stringify(params));
-  }
-  for (const params of [{ refit_every: 0 }, { refit_every: 10_001 }, { window: 41 }, { window: 100_001 }]) {
-    assert.equal(faults(() => dl({ "current option": "mlp", ...params })).length, 1, JSON.stringify(params));
-  }
-});
-
-test("refuses seeds of an ensemble that scikit-learn does not know", () => {
-  const forest = (random_state: number) => ({
-    "ML params": { model: "rf", ensemble: 3, model_params: { random_state } },
-  });
-  const text = (seed: number) => JSON.stringify(forest(seed));
-  assert.equal(parseMlSettings(text(2 ** 32 - 3)).settings.ensemble, 3);
-  const [fault] = faults(() => parseMlSettings(text(2 ** 32 - 2)));
-  assert.deepEqual(fault, {
-    path: "config.ML params.ensemble",
-    message: "makes the last seed 4294967296, above 4294967295",
   });
 });
 

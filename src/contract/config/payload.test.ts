@@ -60,13 +60,6 @@ describe("a canonical payload", () => {
         `"data_extractor_url":"${PRICES}","feature_url":"${FEATURES}"}`,
     );
   });
-
-  it("differs if Python would read numbers differently", () => {
-    const alpha = (text: string) =>
-      parsePayload("run_ml_job", payload(ridge(`,"model_params":{"alpha":${text}}`))).canonical;
-    assert.notEqual(alpha("1"), alpha("1.0"));
-    assert.equal(alpha("1.0"), alpha(" 1.0 "));
-  });
 });
 
 describe("an invalid payload", () => {
@@ -125,15 +118,6 @@ describe("an invalid payload", () => {
     assert.match(both.message, /config: has 32769 bytes; at most 32768/);
   });
 
-  it("causes one error with keys that occur twice, at the top and inside the config, and every other fault", () => {
-    const text = payload('{"ML params":{"model":"ridge","n_splits":3,"n_splits":0}}', '"config":{},');
-    assert.deepEqual(told(refusal(text), "invalid_request"), [
-      "config",
-      "config.ML params.n_splits",
-      "config.ML params.n_splits",
-    ]);
-  });
-
   it("causes one error with both URLs that may not be read, by the path of their field", () => {
     const checkUrl = (url: string) =>
       url.includes("a.example") ? undefined : { message: "is outside the allowed origins" };
@@ -147,18 +131,6 @@ describe("an invalid payload", () => {
     assert.deepEqual(all, [...both, "config.ML params.model"]);
     const empty = refusal(payload(ridge()).replace(FEATURES, ""), "run_ml_job", there);
     assert.match(empty.message, /^feature_url: must not be empty/);
-  });
-
-  it("has the title and the advice of its URLs if all have the same", () => {
-    const heading = { title: "a name", advice: "correct the name" };
-    const refusedWith = (first: object, second: object) =>
-      refusal(payload(ridge()), "run_ml_job", {
-        checkUrl: (url) => ({ message: "is refused", ...(url === FEATURES ? first : second) }),
-      }).data;
-    const { title, advice, faults } = refusedWith({ heading }, { heading });
-    assert.deepEqual({ title, advice }, heading);
-    assert.deepEqual(Object.keys(faults![0]!), ["path", "message"]);
-    assert.equal(refusedWith({ heading }, {}).title, undefined);
   });
 
   for (const [text, expected] of [

@@ -1,10 +1,8 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { parametersOf } from "./catalogue.ts";
-import { MODELS } from "./models.ts";
 import { outcome, refusal } from "./refusals.testing.ts";
 import { wordsIn } from "./refused-arguments.ts";
-import { OBJECTIVES } from "./value-checks.ts";
 
 const namesOf = (own: string) => [own, ...parametersOf("lightgbm").byName.get(own)!.aliases];
 
@@ -17,16 +15,6 @@ describe("a monotone constraint of lightgbm on a column of categories", () => {
           outcome("lightgbm", `{"monotone_constraints": ${sign}, "categorical_feature": ${columns}}`),
           /^\w+: params\.monotone_constraints: constrains column 2, which params\.categorical_feature names: .*give 0 there/,
         );
-    }
-  });
-
-  it("is refused under any name of either parameter, whichever comes first", () => {
-    for (const one of namesOf("monotone_constraints")) {
-      for (const other of namesOf("categorical_feature")) {
-        const expected = `params.${one}: constrains columns 0, 2, which params.${other} names`;
-        assert.ok(outcome("lightgbm", `{"${one}": [1,0,-1], "${other}": [0,1,2]}`).includes(expected));
-        assert.ok(outcome("lightgbm", `{"${other}": "0,1,2", "${one}": "1,0,-1"}`).includes(expected));
-      }
     }
   });
 
@@ -89,21 +77,6 @@ describe("losses", () => {
         assert.match(outcome(model, { [parameter]: value }), /^invalid_model_params/);
     });
   }
-
-  it("have a table of objectives if a library lets callers choose them", () => {
-    for (const { name } of MODELS) {
-      const chosen = ["criterion", "objective", "loss_function", "loss"].filter((parameter) =>
-        parametersOf(name).byName.has(parameter),
-      );
-      const parameter = OBJECTIVES[name]?.[0];
-      assert.deepEqual(chosen, parameter === undefined ? [] : [parameter]);
-      assert.equal(
-        cases.some(([model]) => model === name),
-        parameter !== undefined,
-        `no case of ${name}`,
-      );
-    }
-  });
 
   it("are found under every alias, and may be left to the library with null", () => {
     for (const alias of ["application", "app", "loss", "objective_type"]) {

@@ -3,7 +3,7 @@ import { describe, it } from "node:test";
 import type { MucastError } from "../../errors/errors.ts";
 import { parseDlSettings } from "../dl-settings.ts";
 import { parseMlSettings } from "../ml-settings.ts";
-import { drawnPoints, gridPoints, gridSize } from "./candidates.ts";
+import { drawnPoints } from "./candidates.ts";
 
 function refusalOf(read: () => unknown): MucastError {
   try {
@@ -114,12 +114,6 @@ describe("candidates of run_ml_job", () => {
     );
   });
 
-  it("name the entry in demands on columns, which are checked later", () => {
-    const { candidates } = choiceOf([{ model: "lightgbm", model_params: { mc: [1] } }]);
-    const [demand] = candidates[1]!.settings.columnDemands;
-    assert.equal(demand!.path, "config.ML params.choice.candidates[0].model_params.mc");
-  });
-
   it("must differ, and be few", () => {
     const grid = { alpha: Array.from({ length: 50 }, (_, i) => i), tol: [0.1, 0.2] };
     const beyond = Array.from({ length: 155 }, (_, i) => [`p${i}`, Array<number>(100).fill(0)]);
@@ -228,13 +222,6 @@ describe("points of a search", () => {
   const draw = (draws: number, specs: object, seed = 42, stream = 0) =>
     texts(drawnPoints(draws, specs as never, seed, stream));
 
-  it("of a grid are all combinations, and the last parameter changes fastest", () => {
-    const grid = { a: [1, 2], b: ["x", "y", "z"] };
-    const points = [...gridPoints(grid)].map((point) => [...point.values()].join(""));
-    assert.deepEqual(points, ["1x", "1y", "1z", "2x", "2y", "2z"]);
-    assert.equal(gridSize(grid), 6);
-  });
-
   it("of draws stay in their ranges, as the numbers that the libraries expect", () => {
     const specs = {
       learning_rate: { log: [0.01, 0.1] },
@@ -260,13 +247,5 @@ describe("points of a search", () => {
     assert.notDeepEqual(draw(3, specs, 42, 1), draw(3, specs, 43, 1));
     const published = ['{"alpha":97.88}', '{"alpha":1.01}'];
     assert.deepEqual(draw(2, specs), published, "the draws of published configs stay");
-  });
-
-  it("of draws do not repeat, and end when there are no more", () => {
-    const few = { leaves: { int: [2, 4] }, depth: { int: [1, 2] } };
-    assert.equal(new Set(draw(6, few)).size, 6);
-    assert.deepEqual(draw(7, few), draw(6, few));
-    assert.equal(draw(100, { leaves: { int: [1, 100] } }).length, 100);
-    assert.equal(draw(5, { rate: { uniform: [1, 1.00001] } }).length, 1);
   });
 });
