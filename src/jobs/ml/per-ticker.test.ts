@@ -30,7 +30,6 @@ const PANEL: TickerPanel = {
   lastFeatureDay: 99,
   warmUp: { rows: 0, feature: undefined },
   warnings: [],
-  counts: {} as TickerPanel["counts"],
 };
 
 test("fits that a second attempt reports again count once", async () => {

@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { ShrinkageChoice } from "../../contract/config/panel-settings.ts";
+import type { Shrinkage } from "../../contract/output/metrics-schemas.ts";
 import type { Verdict, VerdictState } from "../../contract/output/verdict.ts";
-import type { Shrinkage } from "../../evaluate/shrinkage.ts";
 import { walkForwardFolds } from "../../panel/folds.ts";
 import {
   chosenEarly,
