@@ -1,5 +1,4 @@
-import type { ShrinkageChoice } from "../../contract/config/panel-settings.ts";
-import { type RefitSettings, recordsRefits } from "../../contract/config/panel-settings.ts";
+import { recordsRefits, type SharedSettings } from "../../contract/config/panel-settings.ts";
 import type { Day } from "../../contract/market/dates.ts";
 import type { TickerExposures } from "../../contract/market/ticker-series.ts";
 import { MIN_ORDER_TICKERS } from "../../contract/output/later-close.ts";
@@ -29,11 +28,8 @@ import { ONE_BLOCK, type RefitBlock } from "../../panel/refit-blocks.ts";
 import { negativeSlope, verdictWarnings } from "./job-warnings.ts";
 import type { ModelledTicker, ScoreRows } from "./modelled-ticker.ts";
 
-export interface ScoreSettings extends RefitSettings {
-  readonly intervals?: IntervalChoice;
-  readonly delay?: number;
-  readonly shrinkage: ShrinkageChoice;
-}
+export type ScoreSettings = Pick<SharedSettings, "intervals" | "shrinkage" | "refit_every" | "window"> &
+  Partial<Pick<SharedSettings, "delay">>;
 
 export type ScoredTicker = ReturnType<typeof scoreTicker>;
 

@@ -25,7 +25,7 @@ import {
 import { engineFacts, NO_ENGINE } from "./provenance.ts";
 import { type Inputs, withInputs } from "./read-inputs.ts";
 import { requireCurrentTicker, requireForecasts } from "./require-forecasts.ts";
-import { runConcurrently } from "./run-concurrently.ts";
+import { runEach } from "./run-concurrently.ts";
 import { requireSmoothable } from "./smooth-tickers.ts";
 import { FitTimings, timed } from "./timings.ts";
 
@@ -56,38 +56,41 @@ export function readAndFit<S extends JobSettings<S>>(
   const { environment } = kind;
   const libraries = kind.libraries(settings);
   return withEngine({ environment, libraries }, context, async ({ pool, workFolder }) => {
-    const start = async (signal: AbortSignal) => pool && kind.start(pool, settings, { ...context, signal });
-    const [, fitted] = await runConcurrently(context.signal, start, (signal, started) =>
-      withInputs(request, { ...context, signal }, workFolder, settings.delay, async (inputs) => {
-        for (const warning of inputs.warnings) context.report({ kind: "warning", warning });
-        if (pool === undefined) return await fitNothing(inputs, signal);
-        const store = { workFolder, isPreview: false };
-        const read = await timed(context, "read features", () =>
-          readTickers(inputs.panels(), store, settings, signal, (panel) => kind.listed(panel, settings)),
-        );
-        const device = (await started)!;
-        const { report, cluster, memoryBytes = defaultMemoryBytes() } = context;
-        const memoryLimit = cluster === undefined ? memoryBytes : undefined;
-        const run = { pool, device, workFolder, signal, report, memoryLimit };
-        const job = planJob(kind, settings, read, store);
-        const fits = await fitCandidates(kind, job, inputs, settings, run, context);
-        const { tickers, failures, warnings } = fits;
-        requireForecasts(
-          tickers.map(({ dates }) => dates),
-          failures,
-          inputs,
-        );
-        const rows = kind.judged(tickers);
-        const firsts = tickers.flatMap(({ heldOut, score }) => heldOut.days[0] ?? score.days[0] ?? []);
-        return {
-          ...{ inputs, rows, blocks: job.blocks, device },
-          fits: { ...fits, warnings: [...warnings, ...zeroedWarnings(tickers, rows, settings)] },
-          exposures: tickers.length < MIN_ORDER_TICKERS ? undefined : inputs.exposures(Math.min(...firsts)),
-          engine: await engineFacts(pool, environment),
-        };
-      }),
-    );
-    return fitted;
+    const fit = async (inputs: Inputs, signal: AbortSignal, started: Promise<string> | undefined) => {
+      for (const warning of inputs.warnings) context.report({ kind: "warning", warning });
+      if (pool === undefined || started === undefined) return await fitNothing(inputs, signal);
+      const store = { workFolder, isPreview: false };
+      const read = await timed(context, "read features", () =>
+        readTickers(inputs.panels(), store, settings, signal, (panel) => kind.listed(panel, settings)),
+      );
+      const device = await started;
+      const { report, cluster, memoryBytes = defaultMemoryBytes() } = context;
+      const memoryLimit = cluster === undefined ? memoryBytes : undefined;
+      const run = { pool, device, workFolder, signal, report, memoryLimit };
+      const job = planJob(kind, settings, read, store);
+      const fits = await fitCandidates(kind, job, inputs, settings, run, context);
+      const { tickers, failures, warnings } = fits;
+      requireForecasts(
+        tickers.map(({ dates }) => dates),
+        failures,
+        inputs,
+      );
+      const rows = kind.judged(tickers);
+      const firsts = tickers.flatMap(({ heldOut, score }) => heldOut.days[0] ?? score.days[0] ?? []);
+      return {
+        ...{ inputs, rows, blocks: job.blocks, device },
+        fits: { ...fits, warnings: [...warnings, ...zeroedWarnings(tickers, rows, settings)] },
+        exposures: tickers.length < MIN_ORDER_TICKERS ? undefined : inputs.exposures(Math.min(...firsts)),
+        engine: await engineFacts(pool, environment),
+      };
+    };
+    const [fitted] = await runEach<ReadAndFitted | string>(context.signal, async (start, signal) => {
+      const inner = { ...context, signal };
+      const started = pool && kind.start(pool, settings, inner);
+      start(withInputs(request, inner, workFolder, settings.delay, (inputs) => fit(inputs, signal, started)));
+      if (started !== undefined) start(started);
+    });
+    return fitted as ReadAndFitted;
   });
 }
 
@@ -98,18 +101,16 @@ async function fitNothing(inputs: Inputs, signal: AbortSignal): Promise<ReadAndF
   return { inputs, fits, rows: "validation", blocks: ONE_BLOCK, device: "none", engine: NO_ENGINE };
 }
 
-interface PlannedCandidate<S> {
-  readonly label: string;
-  readonly settings: S;
-  readonly compared: ComparedTickers;
-  readonly plan: FitPlan;
-}
-
 interface PlannedJob<S> {
   readonly blocks: readonly RefitBlock[];
   /** The tickers that take part from the first block on, as the first candidate compares them that has any. */
   readonly early: readonly FitPanel[];
-  readonly candidates: readonly PlannedCandidate<S>[];
+  readonly candidates: readonly {
+    readonly label: string;
+    readonly settings: S;
+    readonly compared: ComparedTickers;
+    readonly plan: FitPlan;
+  }[];
 }
 
 /**
