@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
-import { fewerFolds, hasFewRows, walkForwardFolds } from "./folds.ts";
+import { fewerFolds, walkForwardFolds } from "./folds.ts";
 
 /** Folds over n rows on successive days. */
 function foldsOver(n: number, cv_test_size: number, n_splits: number, delay = 0) {
@@ -95,12 +95,4 @@ test("fewer folds than requested cause a warning with their number", () => {
     fewerFolds({ ...facts, fit: "pooled", got: 1 })!.message,
     "AAA: 50 fit rows are tested in 1 of 15 folds of 15 dates (a fold needs at least 30 earlier rows of the ticker).",
   );
-});
-
-test("folds that train on too few rows count if they test a third of the out-of-fold rows", () => {
-  // Six folds of 5 rows over 60: they train on 30, 35, 40, 45, 50 and 55 rows.
-  const folds = foldsOver(60, 5, 6);
-  assert.equal(hasFewRows(60, 7, folds), false, "one of six trains on fewer than 35");
-  assert.equal(hasFewRows(60, 8, folds), true, "two of six train on fewer than 40");
-  assert.equal(hasFewRows(60, 6, folds), false);
 });

@@ -15,7 +15,6 @@ import {
 } from "./labels.ts";
 import { naturalLog } from "./natural-log.ts";
 import { priceDates } from "./price-dates.ts";
-import { joinRows } from "./rows.ts";
 
 /** The worked example of docs/semantics.md. */
 const EXAMPLE = [
@@ -97,13 +96,6 @@ test("with a delay, the label is the return of one step that begins that many pr
   fc.assert(property, { seed: 12, numRuns: 300 });
 });
 
-test("matches rows by date and never shifts them", () => {
-  const { price, feature } = joinRows(Int32Array.of(1, 3, 5, 7, 9), Int32Array.of(0, 3, 4, 5, 9, 11));
-  assert.deepEqual([...price], [1, 2, 4]);
-  assert.deepEqual([...feature], [1, 3, 4]);
-  assert.deepEqual(joinRows(Int32Array.of(), Int32Array.of(1)).price, new Int32Array());
-});
-
 /** The deviation of the last 20 returns before price date i, written out. */
 function volatilityAt(y: readonly number[], i: number): number {
   const known = y.slice(0, i).filter((value) => !Number.isNaN(value));
@@ -124,13 +116,6 @@ test("the volatility at a date comes from the last 20 returns known at its close
     assert.deepEqual([...recentVolatility(Float64Array.from(y))], expected);
   });
   fc.assert(property);
-});
-
-test("equal returns have a volatility of 0, and not of their rounding", () => {
-  for (const value of [0.01, 1 / 300, -0.007]) {
-    const volatility = recentVolatility(new Float64Array(40).fill(value));
-    assert.deepEqual([...volatility.subarray(20)], new Array(20).fill(0));
-  }
 });
 
 /** Rows whose next prices are this many days later; the last one has none. */

@@ -84,14 +84,3 @@ test("copies, mirrored and monotone features are one cluster, and independent on
     }
   }
 });
-
-test("a feature that a ticker lacks is compared over the rows of the others", () => {
-  const random = seededRandom(7);
-  const rows = Array.from({ length: 300 }, (_, i) => {
-    const value = random.normal();
-    return [value, i < 150 ? Number.NaN : value, random.normal()];
-  });
-  const samples = [rows.slice(0, 150), rows.slice(150)].map((part) => Float64Array.from(part.flat()));
-  const [distance] = rankDistances(samples, 3, false).subarray(1);
-  assert.ok(Math.abs(distance!) < 1e-12, `${distance}`);
-});
