@@ -16,8 +16,6 @@ export interface Gain {
   readonly dates: number;
 }
 
-export type ChoiceGains = ReturnType<typeof choiceGains>;
-
 /**
  * Judges candidates and the choice on published rows.
  * @param chosen one per ticker, shape (n): the forecasts chosen in advance. @param from one per ticker: its first published row.

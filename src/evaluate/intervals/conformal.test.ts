@@ -91,13 +91,8 @@ function simulate(m: number, alpha: number, bound: Bound): CoverageTable {
 
 for (const [m, alpha, bound] of [
   [9, 0.1, "lower"],
-  [9, 0.1, "upper"],
-  [30, 0.2, "lower"],
   [30, 0.05, "upper"],
-  [75, 0.1, "lower"],
-  [225, 0.05, "upper"],
   [300, 0.1, "both"],
-  [400, 0.05, "both"],
 ] as const) {
   test(`${bound} intervals from ${m} exchangeable residuals at alpha ${alpha} cover as often as promised`, () => {
     const { pooled } = simulate(m, alpha, bound);

@@ -64,10 +64,7 @@ export interface BlockPredictions extends FitPredictions {
   readonly error?: MucastError;
 }
 
-export interface FitResults {
-  readonly folds: readonly FitPredictions[];
-  readonly blocks: readonly BlockPredictions[];
-}
+export type FitResults = Exclude<Awaited<ReturnType<typeof runFits>>, MucastError>;
 
 export type RunTask = (
   fits: readonly (PlannedFit | BlockFit)[],
@@ -85,7 +82,7 @@ export async function runFits(
   size: number,
   outer: AbortSignal,
   runTask: RunTask,
-): Promise<MucastError | FitResults> {
+) {
   const base = cutFits([...folds, first], size);
   const refits = cutFits(later, size);
   const run = (fits: readonly (PlannedFit & Partial<BlockFit>)[], signal = outer) =>
@@ -126,9 +123,8 @@ export async function runFits(
 }
 
 function cutFits<F>(fits: readonly F[], size: number): (readonly F[])[] {
-  const tasks: (readonly F[])[] = [];
-  for (let from = 0; from < fits.length; from += size) tasks.push(fits.slice(from, from + size));
-  return tasks;
+  const tasks = Array.from({ length: Math.ceil(fits.length / size) });
+  return tasks.map((_, task) => fits.slice(task * size, (task + 1) * size));
 }
 
 /** The tasks of the fits on one matrix. @param spec `onFit` is called once for each fit, even if the engine tries again. */

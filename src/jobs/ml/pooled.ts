@@ -78,9 +78,7 @@ function planFits(
   return fits;
 }
 
-function countRows([from, to]: PlannedFit["train"]): number {
-  return to - from;
-}
+const countRows = ([from, to]: PlannedFit["train"]) => to - from;
 
 export function planPooledFits(
   panels: readonly FitPanel[],
@@ -195,6 +193,10 @@ async function fitPooled(fits: PooledFits, settings: MlSettings, run: FitRun): P
   for (const { ref } of [x, y, ...(shuffle ? [shuffle.permutation.strata] : [])]) removeArray(ref);
   if (results instanceof MucastError) throw results;
   const { importances, lastImportances } = importancesOf(results.blocks, union.names);
+  const labels = new Float64Array(plan.fitRows);
+  for (const { panel, places } of plan.members)
+    if (panel.joins === undefined)
+      for (const [position, label] of fitLabels(panel).entries()) labels[places[position]!] = label;
   const tickers = plan.members
     .filter(({ panel }) => isForecast(panel))
     .map((member) => forecastMember(member, fits, results, settings));
@@ -204,7 +206,7 @@ async function fitPooled(fits: PooledFits, settings: MlSettings, run: FitRun): P
     pooled: {
       fit_rows: plan.fitRows,
       features: union.names.length,
-      label_mean: labelMean(plan),
+      label_mean: mean(labels),
       fold_rows: fits.folds.map(({ train }) => countRows(train)),
       ...(importances && { importances: plain(importances) }),
     },
@@ -278,12 +280,4 @@ function forecastMember(
     warnings: [...planWarnings(panel, folds, settings), ...absentOf(panel, union)],
     listed: listedOf(panel),
   });
-}
-
-function labelMean({ fitRows, members }: PooledPlan<FitPanel>): number {
-  const labels = new Float64Array(fitRows);
-  for (const { panel, places } of members)
-    if (panel.joins === undefined)
-      for (const [position, label] of fitLabels(panel).entries()) labels[places[position]!] = label;
-  return mean(labels);
 }

@@ -101,18 +101,12 @@ export function evaluateForecasts(
   };
 }
 
-type Levelled = Pick<DatedForecasts, "levels">;
-
 /**
  * Multiplies a ticker's forecasts by its factors, above their levels with `pooled`, and adds the historical mean and the intervals.
  * @param hasZero whether a factor of any ticker is 0, so that all tickers of a date keep the model's forecasts.
  */
 function scoreTicker(
-  own: ModelledTicker & {
-    readonly heldOut: Levelled;
-    readonly residuals: Levelled;
-    readonly score: ScoreRows & Levelled;
-  },
+  own: ModelledTicker & { readonly score: ScoreRows & Pick<DatedForecasts, "levels"> },
   factorOf: (block: number) => number,
   hasZero: boolean,
   { intervals, shrinkage }: ScoreSettings,
@@ -163,16 +157,11 @@ function scoreTicker(
   };
 }
 
-/** The rows before the score rows by which the models' own forecasts are judged. */
-interface HeldOutSet {
-  readonly rows: Exclude<JudgedRows, "score">;
-  readonly forecasts: readonly ForecastRows[];
-}
-
+/** @param heldOut the rows before the score rows by which the models' own forecasts are judged. */
 function scoreTables(
   tickers: readonly ScoredTicker[],
   { intervals, delay = 0 }: ScoreSettings,
-  heldOut: HeldOutSet,
+  heldOut: JudgedSet,
   levels: { readonly heldOut: Levels; readonly score: Levels },
   exposures?: Exposures,
 ) {
@@ -215,7 +204,7 @@ function judge(
   tickers: readonly ScoredTicker[],
   intervals: IntervalChoice,
   covered: IntervalTables | undefined,
-  heldOut: HeldOutSet,
+  heldOut: JudgedSet,
   orders: Parameters<typeof laterSentence>[0],
 ): Verdict {
   // The held-out rows with the intervals that earlier residuals give them, for a method that has these.

@@ -189,10 +189,14 @@ async function fitCandidates<S extends JobSettings<S>>(
   for (const [c, { label, compared, plan }] of candidates.entries()) {
     const { panels, failures, warnings } = compared;
     const before = finished;
+    const workFolder = join(run.workFolder, `candidate${c}`);
+    try {
+      mkdirSync(workFolder);
+    } catch (cause) {
+      throw workFolderError("written", cause);
+    }
     const own: FitRun = {
-      ...run,
-      isLast: c === candidates.length - 1,
-      workFolder: makeFolder(join(run.workFolder, `candidate${c}`)),
+      ...{ ...run, workFolder, isLast: c === candidates.length - 1 },
       timings: new FitTimings(context),
       report(event) {
         if (event.kind !== "progress" || event.stage !== "fit") run.report(event);
@@ -205,7 +209,7 @@ async function fitCandidates<S extends JobSettings<S>>(
       if (choice === undefined) throw error;
       return failCandidate(error, panels, c, label);
     });
-    removeFolder(own.workFolder);
+    removeFolder(workFolder);
     finished += plan.steps;
     const planned = new Set(plan.failures.map(({ ticker }) => ticker));
     const found = [...plan.failures, ...outcome.failures.filter(({ ticker }) => !planned.has(ticker))];
@@ -236,16 +240,6 @@ function failCandidate(error: unknown, panels: readonly FitPanel[], c: number, l
   if (!CANDIDATE_CODES.has(code)) throw error;
   const failures = panels.filter(isForecast).map(({ ticker }) => ({ ticker, code, message }));
   return { tickers: [], failures, warnings: [], listed: [] };
-}
-
-/** @throws MucastError output_failed if the work folder's disk is full. */
-function makeFolder(path: string): string {
-  try {
-    mkdirSync(path);
-    return path;
-  } catch (cause) {
-    throw workFolderError("written", cause);
-  }
 }
 
 /** With all that fits have left in it, such as the matrix of a pooled fit that failed. */
