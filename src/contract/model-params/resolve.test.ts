@@ -145,17 +145,6 @@ it("one error has every fault with its path", () => {
 });
 
 describe("the record", () => {
-  it("contains every argument of a constructor that callers may give", () => {
-    for (const { name: model } of MODELS) {
-      const { resolved, estimator } = resolve(model);
-      for (const { name, native } of parametersOf(model).byName.values()) {
-        const isRefused = /not allowed/.test(outcome(model, { [name]: "surely no default" }));
-        if (!native && !isRefused) assert.ok(Object.hasOwn(resolved, name), `${model} ${name}`);
-      }
-      for (const [name, value] of Object.entries(estimator.params)) assert.deepEqual(resolved[name], value);
-    }
-  });
-
   it("has the library's own defaults, with floats as floats, and the caller's values under the constructor's names", () => {
     assert.match(
       JSON.stringify(resolve("random_forest").resolved),
@@ -164,14 +153,6 @@ describe("the record", () => {
     const { resolved } = resolve("lightgbm", '{"eta": 0.050, "path_smooth": 1.0}');
     assert.match(JSON.stringify(resolved), /"learning_rate":0\.050,.*"path_smooth":1\.0/);
     assert.ok(!Object.hasOwn(resolved, "eta"));
-  });
-
-  it("has null if xgboost's linear booster has a different default from its trees", () => {
-    const { resolved } = resolve("xgboost", '{"booster": "gblinear", "learning_rate": null}');
-    assert.deepEqual([resolved.learning_rate, resolved.reg_lambda], [null, null]);
-    const given = resolve("xgboost", '{"booster": "gblinear", "lambda": 2}').resolved;
-    assert.equal(JSON.stringify(given.reg_lambda), "2");
-    assert.equal(JSON.stringify(resolve("xgboost", '{"booster": "dart"}').resolved.reg_lambda), "1.0");
   });
 });
 

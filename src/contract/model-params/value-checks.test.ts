@@ -1,8 +1,10 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { parametersOf } from "./catalogue.ts";
+import { MODELS } from "./models.ts";
 import { outcome, refusal } from "./refusals.testing.ts";
 import { wordsIn } from "./refused-arguments.ts";
+import { OBJECTIVES } from "./value-checks.ts";
 
 const namesOf = (own: string) => [own, ...parametersOf("lightgbm").byName.get(own)!.aliases];
 
@@ -77,6 +79,14 @@ describe("losses", () => {
         assert.match(outcome(model, { [parameter]: value }), /^invalid_model_params/);
     });
   }
+
+  it("have a list if a library lets callers choose one", () => {
+    for (const { name } of MODELS) {
+      const { byName } = parametersOf(name);
+      const chosen = ["criterion", "objective", "loss_function", "loss"].filter((own) => byName.has(own));
+      assert.deepEqual(OBJECTIVES[name]?.slice(0, 1) ?? [], chosen);
+    }
+  });
 
   it("are found under every alias, and may be left to the library with null", () => {
     for (const alias of ["application", "app", "loss", "objective_type"]) {

@@ -54,39 +54,6 @@ describe("candidates of run_ml_job", () => {
     ]);
   });
 
-  it("inherit the ensemble of the config only with its model, and refuse one of regressors without a seed", () => {
-    const { candidates } = choiceOf(
-      [{ model_params: { n_estimators: 9 } }, { model: "lasso" }, { model: "xgboost", ensemble: 4 }],
-      {},
-      { model: "rf", model_params: {}, ensemble: 3 },
-    );
-    assert.deepEqual(
-      candidates.map(({ settings: { ensemble, estimator } }) => [ensemble, estimator.ensemble]),
-      [
-        [3, 3],
-        [3, 3],
-        [1, undefined],
-        [4, 4],
-      ],
-    );
-    assert.match(
-      refusal([{ model: "quantile", ensemble: 2 }]).message,
-      /\[0\]\.ensemble: must be 1, because/,
-    );
-    const unseeded = { model: "xgboost", model_params: { random_state: null }, ensemble: 2 };
-    assert.match(refusal([unseeded]).message, /\[0\]\.ensemble: needs a number as the seed/);
-  });
-
-  it("keep the text of numbers, and of several candidates of an entry each has its label", () => {
-    const text = `{"ML params": {"model": "ridge", "choice": {"candidates": [
-      {"grid": {"alpha": [1e1, 100.0]}}, {"label": "drawn", "draws": 2, "draw": {"alpha": {"log": [1, 100]}}}]}}}`;
-    const choice = parseMlSettings(text).settings.choice!;
-    assert.deepEqual(labels(choice), [
-      ...["ridge", "ridge alpha=1e1", "ridge alpha=100.0", "drawn alpha=83.81", "drawn alpha=24.23"],
-    ]);
-    assert.match(JSON.stringify(choice.candidates[1]!.settings.estimator.params), /"alpha":1e1/);
-  });
-
   it("have labels of at most four arguments that differ from the config's own", () => {
     const many = { num_leaves: 4, max_depth: 3, subsample: 0.5, min_child_samples: 9, reg_lambda: 1 };
     const choice = choiceOf([

@@ -188,14 +188,8 @@ function placedFaults<Settings, Entry>(
   });
 }
 
-interface FoundCandidate<Settings> {
-  readonly settings: Settings;
-  readonly path: string;
-  readonly text: string;
-}
-
 function requireDifferent<Settings>(
-  all: readonly FoundCandidate<Settings>[],
+  all: readonly { readonly settings: Settings; readonly path: string; readonly text: string }[],
   identity: readonly (keyof Settings)[],
 ): void {
   const seen = new Map<string, number>();
