@@ -11,7 +11,6 @@ import { orderOverTime, signedReturnT } from "./verdict/order.ts";
 const STEPS = [0, 1, 2];
 
 const FIFTHS = 5;
-/** The highest fifth and the lowest. */
 const ENDS = [FIFTHS - 1, 0];
 const BASIS_POINTS = 1e4;
 
@@ -66,7 +65,6 @@ function laterLabels({ days, realised }: ForecastRows, layout: DateLayout, step:
   return labels;
 }
 
-/** A date that can count. */
 interface SortedDate extends Omit<DateRange, "day"> {
   readonly fifths: Int32Array;
   /** The mean of the shares of each end that were not in it on the date before. */

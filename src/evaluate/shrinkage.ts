@@ -93,7 +93,6 @@ function clipped(value: number): number {
   return Math.max(0, Math.min(1, value || 0));
 }
 
-/** The factors of shrinkage, by ticker. */
 export interface Factors {
   readonly byTicker: ReadonlyMap<string, number>;
   /** The slope over all tickers that they come from; absent with `none` and `own`. */
@@ -169,7 +168,6 @@ const MIN_SCORE_ROWS = 20;
 /** Forecasts on score rows may spread this much wider than the tested ones. */
 const WIDENING = 3;
 
-/** The published forecasts of one ticker. */
 interface SizedForecasts {
   /** Shape (n): labels of the fit rows. */
   readonly fitLabels: Float64Array;

@@ -11,7 +11,6 @@ const ROUNDING = 1e-12;
 
 type Featured = Pick<PanelRows, "columns" | "days">;
 
-/** Rows of one ticker with its features. */
 export type FeatureRows = Pick<TickerPanel, "columns" | "days" | "x">;
 
 /** Features that get a z-score, because enough tickers have them. */
@@ -21,7 +20,6 @@ export function scoredFeatures(panels: readonly Pick<Featured, "columns">[]): Re
   return new Set([...counts.keys()].filter((name) => counts.get(name)! >= MIN_DATE_TICKERS));
 }
 
-/** The name of a feature's z-score. */
 export function zScoreName(feature: string): string {
   return `${feature} (z)`;
 }

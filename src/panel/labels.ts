@@ -108,7 +108,6 @@ export function latestSpan({ spacing }: Pick<TickerPanel, "spacing">): number {
   return Math.min(spans.sort()[(spans.length - 1) >> 1]!, MAX_GAP_DAYS + 1);
 }
 
-/** The spans of all tickers together. */
 export function pooledSpans(each: Iterable<Int32Array>): Int32Array {
   const pooled = new Int32Array(MAX_GAP_DAYS + 1);
   for (const spans of each) for (const [span, rows] of spans.entries()) pooled[span]! += rows;

@@ -69,7 +69,6 @@ export interface TickerPanel {
   readonly joins?: Day;
 }
 
-/** A panel without its features. */
 export type PanelRows = Omit<TickerPanel, "x">;
 
 /** Shape (fit): the labels of the fit rows. */

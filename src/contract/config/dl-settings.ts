@@ -87,7 +87,6 @@ type DotPrediction = z.infer<typeof dotPredictionSchema>;
 const SECTIONS = ["training_params", "data_processing", "models_params"] as const;
 type Section = (typeof SECTIONS)[number];
 
-/** A config of run_dl_job, and the network that it comes to. */
 export interface DlSettings
   extends Readonly<Omit<DotPrediction, "current option" | "global_settings" | "choice" | Section>>,
     Readonly<z.infer<typeof globalSettingsSchema>>,

@@ -1,6 +1,5 @@
 import { z } from "zod";
 
-/** The schema, described if there is something to say. */
 function about<S extends z.ZodType>(schema: S, text: string | undefined): S {
   return text === undefined ? schema : schema.describe(text);
 }

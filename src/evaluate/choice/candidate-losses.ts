@@ -27,7 +27,6 @@ export interface TestedFold {
   readonly first: Day;
 }
 
-/** The rows [from, to) of a ticker. */
 export function sliceTested(ticker: TestedTicker, from: number, to?: number): TestedTicker {
   const predicted = ticker.predicted.map((own) => own.subarray(from, to));
   return { ...sliceRows(ticker, from, to), predicted };

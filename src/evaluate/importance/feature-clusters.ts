@@ -58,7 +58,6 @@ function centredRanks(samples: readonly Float64Array[], k: number): Float64Array
   return ranked;
 }
 
-/** Features that are shuffled together. */
 interface FeatureCluster {
   /** Ascending. */
   readonly features: readonly number[];

@@ -49,7 +49,6 @@ const METHODS: Readonly<Record<IntervalMethod, Method>> = {
   }),
 };
 
-/** The constants of a method, as the output records them. */
 export const METHOD_CONSTANTS: Readonly<Record<IntervalMethod, Readonly<Record<string, number>>>> = {
   adaptive: ADAPTIVE_CONSTANTS,
   split: {},

@@ -134,6 +134,5 @@ export const dlChoiceSchema = s
   })
   .describe("Tries several candidates, of which `Dot prediction` itself is the first. Our addition.");
 
-/** An entry of either job, with what only one of them has. */
 export type CandidateEntry = CandidateSearch &
   Partial<Pick<z.infer<typeof mlCandidateSchema>, "scaler" | "fit">>;
