@@ -12,30 +12,6 @@ function foldsOver(n: number, cv_test_size: number, n_splits: number, delay = 0)
   );
 }
 
-/** The loop of scikit-learn's TimeSeriesSplit.split with gap 0 and no max_train_size, written out row by row. */
-function timeSeriesSplit(n: number, splits: number, testSize: number): { train: number[]; test: number[] }[] {
-  const rows = Array.from({ length: n }, (_, i) => i);
-  const folds: { train: number[]; test: number[] }[] = [];
-  for (let start = n - splits * testSize; start < n; start += testSize) {
-    folds.push({ train: rows.slice(0, start), test: rows.slice(start, start + testSize) });
-  }
-  return folds;
-}
-
-test("with enough rows, the folds equal those of scikit-learn's TimeSeriesSplit", () => {
-  const size = fc.integer({ min: 1, max: 25 });
-  const property = fc.property(size, size, fc.integer({ min: 0, max: 100 }), (s, splits, spare) => {
-    const n = 30 + s * splits + spare;
-    const rows = Array.from({ length: n }, (_, i) => i);
-    const folds = foldsOver(n, s, splits).map((fold) => ({
-      train: rows.slice(0, fold.trainEnd),
-      test: rows.slice(fold.testStart, fold.testEnd),
-    }));
-    assert.deepEqual(folds, timeSeriesSplit(n, splits, s));
-  });
-  fc.assert(property, { seed: 1 });
-});
-
 test("with a delay, a fold trains on thirty rows or more before its test, and on all whose label is known when it begins", () => {
   assert.deepEqual(foldsOver(46, 15, 15, 2), []);
   const [first] = foldsOver(47, 15, 15, 2);

@@ -1,48 +1,10 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import fc from "fast-check";
-import { LIMITS } from "../contract/config/limits.ts";
-import { randomPanels } from "./panels.testing.ts";
 import { joinAt, type RefitBlock, refitBlocks, rowsByBlock } from "./refit-blocks.ts";
 import { buildTickerPanel, type TickerPanel } from "./ticker-panel.ts";
 
 const CUT = 30;
-const panels = randomPanels(60, CUT).map((all) => all.filter(({ fit }) => fit.length > 0));
-const every = fc.integer({ min: 1, max: 12 });
-
-test("each block has the set number of dates with score rows, and the last one has the rest", () => {
-  const property = fc.property(panels, every, (all, n) => {
-    const blocks = refitBlocks(all, n);
-    const known = Math.max(...all.flatMap(({ fit, labelDays }) => Array.from(fit, (row) => labelDays[row]!)));
-    const dates = [...new Set(all.flatMap(({ score, days }) => Array.from(score, (row) => days[row]!)))];
-    const counted = dates.sort((a, b) => a - b).filter((day) => day >= known);
-    assert.equal(blocks[0]!.known, undefined);
-    assert.equal(blocks[0]!.from, dates[0] ?? 0);
-    assert.deepEqual(
-      blocks.slice(1).map(({ from }) => from),
-      counted.filter((_, i) => i > 0 && i % n === 0),
-    );
-    for (const { from, known: until } of blocks.slice(1)) assert.equal(until, from);
-  });
-  fc.assert(property, { seed: 5, numRuns: 100 });
-});
-
-test("too many blocks cause one error with the smallest setting that works", () => {
-  const n = 2 * LIMITS.refitBlocks + 3;
-  const days = Int32Array.from({ length: n + 1 }, (_, i) => i);
-  const panel = {
-    days,
-    labelDays: days.map((day) => day + 1),
-    fit: days.subarray(0, 1),
-    score: days.subarray(1),
-  };
-  assert.throws(() => refitBlocks([panel], 2), {
-    code: "invalid_request",
-    message: /refit_every 2 .*2003 dates.*1002 blocks.*at most 1000.*set it to 3 or more/,
-  });
-  assert.equal(refitBlocks([panel], 3).length, 668);
-});
-
 /**
  * Rows on days `from` to 59, except the `absent` ones; the label of a row is known on the ticker's next day, and labels up to day 29 are
  * fit labels.

@@ -1,22 +1,12 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { parseDlSettings } from "./dl-settings.ts";
-import { ARCHITECTURES, LOSS_TYPES } from "./networks/networks.ts";
+import { LOSS_TYPES } from "./networks/networks.ts";
 
 type Section = Readonly<Record<string, unknown>>;
 
 const configOf = (prediction: Section) => JSON.stringify({ "NN params": { "Dot prediction": prediction } });
 const parse = (prediction: Section) => parseDlSettings(configOf(prediction));
-const network = (prediction: Section) => parse(prediction).settings.network;
-
-const DEFAULT_NETWORKS = {
-  lstm: { hidden_dims: [64, 32], dropout: 0.2 },
-  portfolio_lstm: { hidden_dims: [64, 32], dropout: 0.2 },
-  cnn: { filters: [32, 64], kernel_size: 3, pool_size: 2, dropout: 0.2 },
-  transformer: { d_model: 64, nhead: 4, num_layers: 2, dim_feedforward: 256, dropout: 0.1 },
-  portfolio_transformer: { d_model: 64, nhead: 4, num_layers: 2, dim_feedforward: 256, dropout: 0.1 },
-  mlp: { hidden_dims: [128, 64], dropout: 0.2 },
-};
 
 test("fills in every default", () => {
   const { settings, warnings } = parse({ "current option": "mlp" });
@@ -24,7 +14,7 @@ test("fills in every default", () => {
   const training = { epochs: 20, batch_size: 64, learning_rate: 0.001, patience: 5, optimizer: "adam" };
   assert.deepEqual(settings, {
     status: true,
-    network: { architecture: "mlp", ...DEFAULT_NETWORKS.mlp },
+    network: { architecture: "mlp", hidden_dims: [128, 64], dropout: 0.2 },
     training: { ...training, weight_decay: 0, grad_clip: 1, loss: "r2", monitor: "loss" },
     ...{ ensemble: 1, scaler: "robust", lookback: 10, device: "auto", seed: 42, shrinkage: "none" },
     ...{ delay: 0, target: "return", cross_section: false, calibrates: false, joint: false },
@@ -54,16 +44,6 @@ test("every field of the config reaches the settings", () => {
     ...{ calibrates: true, joint: true },
   });
 });
-
-for (const architecture of ARCHITECTURES) {
-  test(`${architecture} has its defaults, with and without an entry, and its name decides that it is joint`, () => {
-    const wanted = { architecture, ...DEFAULT_NETWORKS[architecture] };
-    assert.deepEqual(network({ "current option": architecture }), wanted);
-    const { settings } = parse({ "current option": architecture, models_params: { [architecture]: {} } });
-    assert.deepEqual(settings.network, wanted);
-    assert.equal(settings.joint, architecture.startsWith("portfolio_"));
-  });
-}
 
 test("replaces any loss but a known one in its exact spelling by mse, with a warning", () => {
   for (const loss of LOSS_TYPES) {

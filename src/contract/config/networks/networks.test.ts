@@ -1,16 +1,9 @@
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { describe, it } from "node:test";
-import fc from "fast-check";
 import { type Fault, MucastError } from "../../errors/errors.ts";
 import { parseDlSettings } from "../dl-settings.ts";
-import {
-  ARCHITECTURES,
-  checkNetworkSize,
-  type NetworkSpec,
-  networkFaults,
-  parameterCount,
-} from "./networks.ts";
+import { ARCHITECTURES, checkNetworkSize, type NetworkSpec, parameterCount } from "./networks.ts";
 
 type Section = Readonly<Record<string, unknown>>;
 
@@ -67,32 +60,6 @@ describe("settings that cannot form a network together", () => {
     assert.match(
       faults(sized("cnn", { filters: [4, 4], pool_size: 101 }, 1000))[0]!,
       /got 1000: block 2 of 2 would pool 9 rows by 101; give fewer filters than 2 or a smaller pool_size than 101$/,
-    );
-  });
-
-  it("are found for a cnn exactly if one of its successive blocks would leave no row", () => {
-    const cases = fc.record({
-      blocks: fc.integer({ min: 1, max: 16 }),
-      pool: fc.integer({ min: 1, max: 101 }),
-      lookback: fc.integer({ min: 1, max: 1000 }),
-    });
-    fc.assert(
-      fc.property(cases, ({ blocks, pool, lookback }) => {
-        let rows = lookback;
-        let failing: string | undefined;
-        for (let block = 1; block <= blocks && failing === undefined; block++) {
-          if (rows < pool) failing = `block ${block} of ${blocks} would pool ${rows} row`;
-          rows = Math.floor(rows / pool);
-        }
-        const entry = { filters: Array(blocks).fill(1), pool_size: pool };
-        const found = networkFaults(configOf(sized("cnn", entry, lookback)));
-        assert.equal(found.length, failing === undefined ? 0 : 1);
-        if (failing !== undefined) assert.ok(found[0]!.message.includes(failing), found[0]!.message);
-      }),
-      {
-        numRuns: 1_000,
-        examples: [[{ blocks: 3, pool: 10, lookback: 1000 }], [{ blocks: 5, pool: 3, lookback: 242 }]],
-      },
     );
   });
 
