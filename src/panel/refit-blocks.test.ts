@@ -1,10 +1,27 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import fc from "fast-check";
+import { LIMITS } from "../contract/config/limits.ts";
 import { joinAt, type RefitBlock, refitBlocks, rowsByBlock } from "./refit-blocks.ts";
 import { buildTickerPanel, type TickerPanel } from "./ticker-panel.ts";
 
 const CUT = 30;
+test("too many blocks cause one error with the smallest setting that works", () => {
+  const n = 2 * LIMITS.refitBlocks + 3;
+  const days = Int32Array.from({ length: n + 1 }, (_, i) => i);
+  const panel = {
+    days,
+    labelDays: days.map((day) => day + 1),
+    fit: days.subarray(0, 1),
+    score: days.subarray(1),
+  };
+  assert.throws(() => refitBlocks([panel], 2), {
+    code: "invalid_request",
+    message: /refit_every 2 .*2003 dates.*1002 blocks.*at most 1000.*set it to 3 or more/,
+  });
+  assert.equal(refitBlocks([panel], 3).length, 668);
+});
+
 /**
  * Rows on days `from` to 59, except the `absent` ones; the label of a row is known on the ticker's next day, and labels up to day 29 are
  * fit labels.
