@@ -5,7 +5,7 @@
  * `collect`, which runs the fits and returns the forecasts by ticker.
  */
 import type { CostEstimate, PooledPreview, TickerPreview } from "../contract/api/job-preview.ts";
-import type { Choice } from "../contract/config/choice/candidates.ts";
+import type { Choice } from "../contract/config/candidates.ts";
 import type { SharedSettings } from "../contract/config/panel-settings.ts";
 import type { Report, RunSummary } from "../contract/output/job-events.ts";
 import type { JudgedRows } from "../contract/output/verdict.ts";
@@ -15,8 +15,8 @@ import type { JobEnvironment } from "../engine/environment/environment.ts";
 import type { EnginePool } from "../engine/pool/pool.ts";
 import type { RefitBlock } from "../panel/refit-blocks.ts";
 import type { PanelRows, TickerPanel } from "../panel/ticker-panel.ts";
-import type { ChoiceResult } from "./shared/choice/choice-result.ts";
-import type { CandidateFits } from "./shared/choice/combine-candidates.ts";
+import type { ChoiceResult } from "./shared/choice-result.ts";
+import type { CandidateFits } from "./shared/combine-candidates.ts";
 import type { JobContext } from "./shared/job.ts";
 import type { Listed } from "./shared/job-warnings.ts";
 import type { Importance, ModelledTicker } from "./shared/modelled-ticker.ts";

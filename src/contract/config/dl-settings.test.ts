@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { parseDlSettings } from "./dl-settings.ts";
-import { LOSS_TYPES } from "./networks/networks.ts";
+import { LOSS_TYPES } from "./networks.ts";
 
 type Section = Readonly<Record<string, unknown>>;
 

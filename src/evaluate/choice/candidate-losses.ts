@@ -1,4 +1,4 @@
-import type { ChoiceMeasure } from "../../contract/config/choice/choice-config.ts";
+import type { ChoiceMeasure } from "../../contract/config/choice-config.ts";
 import type { Day } from "../../contract/market/dates.ts";
 import { sliceRows, valuesAt } from "../forecast-rows.ts";
 import { type DateRange, dateLayout, datesWith, valuesByDate } from "../rows-by-date.ts";

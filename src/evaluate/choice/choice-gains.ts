@@ -1,4 +1,4 @@
-import type { ChoiceMeasure } from "../../contract/config/choice/choice-config.ts";
+import type { ChoiceMeasure } from "../../contract/config/choice-config.ts";
 import type { Day } from "../../contract/market/dates.ts";
 import { MIN_DATES } from "../../contract/output/test-quantile.ts";
 import { finiteOrNull } from "../statistics.ts";

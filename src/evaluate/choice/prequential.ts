@@ -1,8 +1,4 @@
-import {
-  CHOICE_RULES,
-  type ChoiceMeasure,
-  type ChoiceRule,
-} from "../../contract/config/choice/choice-config.ts";
+import { CHOICE_RULES, type ChoiceMeasure, type ChoiceRule } from "../../contract/config/choice-config.ts";
 import type { Day } from "../../contract/market/dates.ts";
 import { CHOICE_METHOD, type OutputChoice } from "../../contract/output/choice.ts";
 import { MIN_DATES } from "../../contract/output/test-quantile.ts";

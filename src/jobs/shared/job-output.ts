@@ -2,7 +2,7 @@ import { randomUUID } from "node:crypto";
 import { executionName, outputName } from "../../blob/names.ts";
 import { openOutput } from "../../blob/open-store.ts";
 import type { Content } from "../../blob/store.ts";
-import type { Choice } from "../../contract/config/choice/candidates.ts";
+import type { Choice } from "../../contract/config/candidates.ts";
 import type { Operation, SubmittedOperation } from "../../contract/config/job-operations.ts";
 import { type Day, formatDay } from "../../contract/market/dates.ts";
 import { nameOfChoice } from "../../contract/output/choice.ts";

@@ -8,7 +8,7 @@ import { MIN_ORDER_TICKERS } from "../../contract/output/later-close.ts";
 import { datesOf } from "../../panel/as-of.ts";
 import { ONE_BLOCK, type RefitBlock, refitBlocks } from "../../panel/refit-blocks.ts";
 import type { FitOutcome, FitPlan, FitRun, JobKind, JobSettings } from "../plan.ts";
-import { CandidateFits, nameCandidate } from "./choice/combine-candidates.ts";
+import { CandidateFits, nameCandidate } from "./combine-candidates.ts";
 import type { Exposures } from "./evaluate-forecasts.ts";
 import { type JobContext, type JobRequest, withEngine } from "./job.ts";
 import { noRefit, zeroedWarnings } from "./job-warnings.ts";

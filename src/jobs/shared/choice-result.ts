@@ -1,21 +1,21 @@
-import type { Choice } from "../../../contract/config/choice/candidates.ts";
-import type { ChoiceMeasure } from "../../../contract/config/choice/choice-config.ts";
-import { counted } from "../../../contract/errors/wording.ts";
-import { type Day, formatDay } from "../../../contract/market/dates.ts";
-import { CHOICE_METHOD } from "../../../contract/output/choice.ts";
-import { MIN_DATES, meanQuantile } from "../../../contract/output/test-quantile.ts";
-import type { Failure } from "../../../contract/problems/problem.ts";
-import type { Warning } from "../../../contract/problems/warnings.ts";
+import type { Choice } from "../../contract/config/candidates.ts";
+import type { ChoiceMeasure } from "../../contract/config/choice-config.ts";
+import { counted } from "../../contract/errors/wording.ts";
+import { type Day, formatDay } from "../../contract/market/dates.ts";
+import { CHOICE_METHOD } from "../../contract/output/choice.ts";
+import { MIN_DATES, meanQuantile } from "../../contract/output/test-quantile.ts";
+import type { Failure } from "../../contract/problems/problem.ts";
+import type { Warning } from "../../contract/problems/warnings.ts";
 import {
   countKnown,
   type LossSeries,
   MIN_IC_TICKERS,
   type TestedTicker,
-} from "../../../evaluate/choice/candidate-losses.ts";
-import { choiceGains, figureOf, type Gain, optimismOf } from "../../../evaluate/choice/choice-gains.ts";
-import type { PrequentialChoice } from "../../../evaluate/choice/prequential.ts";
-import { finiteOrNull } from "../../../evaluate/statistics.ts";
-import type { OrderedJson } from "../ordered-json.ts";
+} from "../../evaluate/choice/candidate-losses.ts";
+import { choiceGains, figureOf, type Gain, optimismOf } from "../../evaluate/choice/choice-gains.ts";
+import type { PrequentialChoice } from "../../evaluate/choice/prequential.ts";
+import { finiteOrNull } from "../../evaluate/statistics.ts";
+import type { OrderedJson } from "./ordered-json.ts";
 
 export interface ChoiceTicker {
   /** One per candidate; undefined if it failed on the ticker. */

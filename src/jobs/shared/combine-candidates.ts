@@ -1,29 +1,23 @@
 /** Chooses among candidates, and combines their forecasts into one per row. */
-import type { Candidate, Choice } from "../../../contract/config/choice/candidates.ts";
-import type { DlSettings } from "../../../contract/config/dl-settings.ts";
-import type { MlCandidates, MlSettings } from "../../../contract/config/ml-settings.ts";
-import type { Day } from "../../../contract/market/dates.ts";
-import { compareCodePoints } from "../../../contract/market/ticker-series.ts";
-import type { Failure } from "../../../contract/problems/problem.ts";
-import type { Warning } from "../../../contract/problems/warnings.ts";
-import {
-  sliceTested,
-  type TestedFold,
-  type TestedTicker,
-} from "../../../evaluate/choice/candidate-losses.ts";
+import type { Candidate, Choice } from "../../contract/config/candidates.ts";
+import type { DlSettings } from "../../contract/config/dl-settings.ts";
+import type { MlCandidates, MlSettings } from "../../contract/config/ml-settings.ts";
+import type { Day } from "../../contract/market/dates.ts";
+import { compareCodePoints } from "../../contract/market/ticker-series.ts";
+import type { Failure } from "../../contract/problems/problem.ts";
+import type { Warning } from "../../contract/problems/warnings.ts";
+import { sliceTested, type TestedFold, type TestedTicker } from "../../evaluate/choice/candidate-losses.ts";
 import {
   choosePrequentially,
   memberLevels,
   memberMeans,
   membersAt,
   type PrequentialChoice,
-} from "../../../evaluate/choice/prequential.ts";
-import { concatenate } from "../../../evaluate/forecast-rows.ts";
-import { sampleDeviation } from "../../../evaluate/statistics.ts";
-import { fewerFolds } from "../../../panel/folds.ts";
-import type { FirstOutcome, FitOutcome } from "../../plan.ts";
-import type { Listed } from "../job-warnings.ts";
-import { type HeldOutPart, judgedBy, type ModelledTicker, type ScoreRows } from "../modelled-ticker.ts";
+} from "../../evaluate/choice/prequential.ts";
+import { concatenate } from "../../evaluate/forecast-rows.ts";
+import { sampleDeviation } from "../../evaluate/statistics.ts";
+import { fewerFolds } from "../../panel/folds.ts";
+import type { FirstOutcome, FitOutcome } from "../plan.ts";
 import {
   type ChoiceResult,
   type ChoiceTicker,
@@ -31,6 +25,8 @@ import {
   choiceWarnings,
   type JobChoice,
 } from "./choice-result.ts";
+import type { Listed } from "./job-warnings.ts";
+import { type HeldOutPart, judgedBy, type ModelledTicker, type ScoreRows } from "./modelled-ticker.ts";
 
 /** On the dates of the ticker's first candidate: NaN where there is no forecast. */
 type AlignedForecasts = Pick<ScoreRows, "predicted" | "spans">;

@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import type { MucastError } from "../../errors/errors.ts";
-import { parseDlSettings } from "../dl-settings.ts";
-import { parseMlSettings } from "../ml-settings.ts";
+import type { MucastError } from "../errors/errors.ts";
 import { drawnPoints } from "./candidates.ts";
+import { parseDlSettings } from "./dl-settings.ts";
+import { parseMlSettings } from "./ml-settings.ts";
 
 function refusalOf(read: () => unknown): MucastError {
   try {

@@ -1,7 +1,7 @@
 import { z } from "zod";
-import * as s from "../../schema/open-schema.ts";
-import { LIMITS } from "../limits.ts";
-import { FITS, panelFields, SCALERS } from "../panel-settings.ts";
+import * as s from "../schema/open-schema.ts";
+import { LIMITS } from "./limits.ts";
+import { FITS, panelFields, SCALERS } from "./panel-settings.ts";
 
 /** What the chosen candidates forecast: the plain mean of those near the best, or the best alone. Our addition. */
 export const CHOICE_RULES = ["mean", "best"] as const;

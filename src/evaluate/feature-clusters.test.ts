@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { seededRandom } from "../../../test/twins/random.ts";
+import { seededRandom } from "../../test/twins/random.ts";
 import { clusterFeatures, rankDistances } from "./feature-clusters.ts";
 
 type FeatureCluster = ReturnType<typeof clusterFeatures>[number];

@@ -1,16 +1,10 @@
-import { type Fault, fault, MucastError } from "../../errors/errors.ts";
-import { invalidRequest, listedFaults, MAX_FAULTS } from "../../errors/faults.ts";
-import { printable } from "../../errors/wording.ts";
-import {
-  canonicalJson,
-  type RawJson,
-  type RawNumber,
-  type RawObject,
-  rawNumber,
-} from "../../json/json-text.ts";
-import type { Warning } from "../../problems/warnings.ts";
-import { LIMITS } from "../limits.ts";
+import { type Fault, fault, MucastError } from "../errors/errors.ts";
+import { invalidRequest, listedFaults, MAX_FAULTS } from "../errors/faults.ts";
+import { printable } from "../errors/wording.ts";
+import { canonicalJson, type RawJson, type RawNumber, type RawObject, rawNumber } from "../json/json-text.ts";
+import type { Warning } from "../problems/warnings.ts";
 import type { CandidateEntry, ChoiceMeasure, ChoiceRule, DrawSpec } from "./choice-config.ts";
+import { LIMITS } from "./limits.ts";
 
 export interface Choice<Settings> {
   readonly rule: ChoiceRule;

@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { describe, it } from "node:test";
-import { type Fault, MucastError } from "../../errors/errors.ts";
-import { parseDlSettings } from "../dl-settings.ts";
+import { type Fault, MucastError } from "../errors/errors.ts";
+import { parseDlSettings } from "./dl-settings.ts";
 import { ARCHITECTURES, checkNetworkSize, type NetworkSpec, parameterCount } from "./networks.ts";
 
 type Section = Readonly<Record<string, unknown>>;
@@ -108,7 +108,7 @@ describe("a network that is too large", () => {
 
 describe("the number of parameters", () => {
   it("equals that of the engine's networks, which its tests compare with the same file", () => {
-    const file = new URL("../../../../test/cases/network-sizes.json", import.meta.url);
+    const file = new URL("../../../test/cases/network-sizes.json", import.meta.url);
     const {
       cases,
     }: { cases: { network: NetworkSpec; features: number; lookback: number; parameters: number }[] } =

@@ -1,10 +1,10 @@
 import { z } from "zod";
-import { type Fault, fault } from "../../errors/errors.ts";
-import { invalidRequest, joinPath, valueAt } from "../../errors/faults.ts";
-import { counted } from "../../errors/wording.ts";
-import * as s from "../../schema/open-schema.ts";
-import type { DlSettings } from "../dl-settings.ts";
-import { LIMITS } from "../limits.ts";
+import { type Fault, fault } from "../errors/errors.ts";
+import { invalidRequest, joinPath, valueAt } from "../errors/faults.ts";
+import { counted } from "../errors/wording.ts";
+import * as s from "../schema/open-schema.ts";
+import type { DlSettings } from "./dl-settings.ts";
+import { LIMITS } from "./limits.ts";
 
 const layerWidths = z.array(s.integer(1, LIMITS.layerWidth)).min(1).max(LIMITS.layers);
 const dropout = (value: number) => z.number().min(0).lt(1).default(value);
