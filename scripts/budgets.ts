@@ -20,12 +20,12 @@ const DATA =
   /\.(parquet|gz|webp|svg|pem|in|txt|ipynb|typed|npmrc)$|(^|\/)(LICENSE|package-lock\.json|\.nvmrc|\.gitignore|\.dockerignore|\.editorconfig)$|^test\/(cases|tables)\/.*\.json$/;
 
 const CODE: readonly CodeBudget[] = [
-  ["contract", 7_763, 340_709, /^src\/contract\//],
+  ["contract", 7_679, 338_077, /^src\/contract\//],
   ["tables + ingest + prepare", 4_304, 186_409, /^src\/(tables|ingest|prepare)\//],
-  ["panel", 2_266, 102_859, /^src\/panel\//],
-  ["evaluate", 3_373, 151_552, /^src\/evaluate\//],
+  ["panel", 2_158, 100_094, /^src\/panel\//],
+  ["evaluate", 3_282, 148_755, /^src\/evaluate\//],
   ["engine (TypeScript)", 2_562, 107_009, /^src\/engine\//],
-  ["jobs", 5_941, 263_282, /^src\/jobs\//],
+  ["jobs", 5_767, 258_865, /^src\/jobs\//],
   ["blob", 2_696, 116_186, /^src\/blob\//],
   ["outputs + replay + export + choose", 2_089, 94_165, /^src\/(outputs|replay|export|choose)\//],
   ["audit", 3_949, 183_116, /^src\/audit\//],

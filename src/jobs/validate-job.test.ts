@@ -100,6 +100,16 @@ test("tickers that can be forecast have rows and folds, and there is no error", 
   assert.equal(understanding.window.median_spacing_days, 1);
 });
 
+test("warns about tickers in only one blob, ascending by code point", async () => {
+  const understanding = await validate(({ features: { features } }) => {
+    for (const name of ["\u{1F600}", "\uFF21", "10"]) features[name] = features.BETA!;
+    delete features.BETA;
+  });
+  assert.deepEqual(codes(understanding).slice(0, 4), [
+    ...["no_prices 10", "no_features BETA", "no_prices \uFF21", "no_prices \u{1F600}"],
+  ]);
+});
+
 /** Gives every ticker the features that `more` makes from its first one. */
 const addFeatures =
   (more: (values: readonly (number | null)[]) => Readonly<Record<string, (number | null)[]>>) =>
