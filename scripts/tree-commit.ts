@@ -2,7 +2,7 @@
 import { spawnSync } from "node:child_process";
 import { existsSync } from "node:fs";
 import { join } from "node:path";
-import { COMMIT_PATTERN } from "../src/contract/machine/git-commit.ts";
+import { COMMIT_PATTERN } from "../src/contract/version.ts";
 
 /**
  * The commit of a checkout as `git` sees it, with `-dirty` if a file has changed that git does not ignore.

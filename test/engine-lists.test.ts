@@ -11,7 +11,7 @@ import {
   NETWORKS,
   OPTIMIZERS,
   trainingParamsSchema,
-} from "../src/contract/config/networks/networks.ts";
+} from "../src/contract/config/networks.ts";
 import { SCALERS } from "../src/contract/config/panel-settings.ts";
 import { ERROR_TABLE } from "../src/contract/errors/error-codes.ts";
 import { LIBRARY_TITLES, MODELS } from "../src/contract/model-params/models.ts";

@@ -16,9 +16,9 @@ import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { after, before, test } from "node:test";
 import { fileURLToPath } from "node:url";
-import { headCommit } from "../src/contract/machine/git-commit.ts";
 import type { OutputBlob } from "../src/contract/output/output-blob.ts";
 import { resultRecordSchema } from "../src/contract/output/result-record.ts";
+import { headCommit } from "../src/contract/version.ts";
 import { findEnvironment, mayHaveNvidiaDevice } from "../src/engine/environment/environment.ts";
 import { installInto, packInto, run, type Versions, versionsIn } from "./installed-package.testing.ts";
 

@@ -10,7 +10,7 @@ import { withEngine } from "../bench/networks/shared-engine.ts";
 import { isJoint, MINIMA, OPTIONS } from "../bench/planted/planted-minima.ts";
 import { type Found, mapInPairs, type PlantedRun, plantedRun } from "../bench/planted/planted-runs.ts";
 import type { SignalName } from "../bench/planted/planted-signals.ts";
-import type { Architecture } from "../src/contract/config/networks/networks.ts";
+import type { Architecture } from "../src/contract/config/networks.ts";
 
 const seed = 1;
 

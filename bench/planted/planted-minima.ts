@@ -1,4 +1,4 @@
-import { type Architecture, NETWORKS } from "../../src/contract/config/networks/networks.ts";
+import { type Architecture, NETWORKS } from "../../src/contract/config/networks.ts";
 import type { SignalName } from "./planted-signals.ts";
 
 /** The smallest IC that an option may reach with all its defaults; for `null`, the largest absolute one. */

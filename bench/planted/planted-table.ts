@@ -1,6 +1,6 @@
 /** How well run_dl_job finds planted signals with all defaults, beside the required minimum, and how well each loss finds one. */
 import { parseArgs } from "node:util";
-import { LOSS_TYPES } from "../../src/contract/config/networks/networks.ts";
+import { LOSS_TYPES } from "../../src/contract/config/networks.ts";
 import type { Table } from "../bench.ts";
 import { withEngine } from "../networks/shared-engine.ts";
 import { isJoint, MINIMA, OPTIONS } from "./planted-minima.ts";

@@ -3,7 +3,7 @@ import {
   CHOICE_RULES,
   type ChoiceMeasure,
   type ChoiceRule,
-} from "../../src/contract/config/choice/choice-config.ts";
+} from "../../src/contract/config/choice-config.ts";
 import { EXAMPLE_CONFIGS } from "../../src/contract/config/example-configs.ts";
 import type { Operation } from "../../src/contract/config/job-operations.ts";
 import { BenchError } from "../bench.ts";

@@ -1,4 +1,4 @@
-import type { ChoiceMeasure, ChoiceRule } from "../contract/config/choice/choice-config.ts";
+import type { ChoiceMeasure, ChoiceRule } from "../contract/config/choice-config.ts";
 import { MucastError } from "../contract/errors/errors.ts";
 import { type Day, formatDay, parseDay } from "../contract/market/dates.ts";
 import { compareCodePoints } from "../contract/market/ticker-series.ts";

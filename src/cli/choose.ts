@@ -6,7 +6,7 @@ import {
   CHOICE_RULES,
   type ChoiceMeasure,
   type ChoiceRule,
-} from "../contract/config/choice/choice-config.ts";
+} from "../contract/config/choice-config.ts";
 import { LIMITS } from "../contract/config/limits.ts";
 import { MucastError } from "../contract/errors/errors.ts";
 import { counted } from "../contract/errors/wording.ts";

@@ -1,18 +1,15 @@
 import type { ForecastRows } from "./forecast-rows.ts";
-import { type ForecastTable, forecastTable, tableRows } from "./forecast-table.ts";
+import { forecastTable, tableRows } from "./forecast-table.ts";
 import { mean } from "./statistics.ts";
 
-/** The tables of one set of rows: those of the model's own forecasts, and those of the baselines on the same rows. */
-export interface SetTables {
-  readonly model: ForecastTable;
-  /** Forecasts 0 everywhere. */
-  readonly zero: ForecastTable;
-  /** Forecasts the mean of the labels known for training. */
-  readonly mean: ForecastTable;
-}
+export type SetTables = ReturnType<typeof setTables>;
 
-/** @param rows tickers in any order, which does not change a byte of the tables. */
-export function setTables(rows: readonly ForecastRows[]): SetTables {
+/**
+ * The tables of one set of rows: those of the model's own forecasts, and on the same rows those of the baselines, which forecast 0, or the
+ * mean of the labels known for training.
+ * @param rows tickers in any order, which does not change a byte of the tables.
+ */
+export function setTables(rows: readonly ForecastRows[]) {
   const tickers = tableRows(rows);
   return {
     model: forecastTable(tickers),

@@ -37,7 +37,10 @@ export function blockFactors(
   const histories = tickers.map(historyOf);
   return blocks.map(({ known }, b) => {
     if (b === 0) return first;
-    const rows = histories.map((history) => rowsKnownAt(history, known!));
+    const rows = histories.map((history) => {
+      const later = history.labelDays.filter((day) => day > known!).length;
+      return sliceRows(history.rows, 0, history.rows.days.length - later);
+    });
     const factors = shrinkageFactors(choice, rows);
     if (choice !== "own") return factors;
     const hasOwn = (i: number) => tickers[i]!.heldOut.days.length > 0 || rows[i]!.days.length >= MIN_ROWS;
@@ -61,9 +64,4 @@ function historyOf({ heldOut, score }: JudgedTicker) {
     levels: both(({ levels, days }) => levels ?? new Float64Array(days.length)),
   };
   return { rows, labelDays };
-}
-
-function rowsKnownAt({ rows, labelDays }: ReturnType<typeof historyOf>, known: Day): DatedForecasts {
-  const later = labelDays.filter((day) => day > known).length;
-  return sliceRows(rows, 0, rows.days.length - later);
 }

@@ -8,11 +8,7 @@ import { correlation, finiteOrNull, isConstant, mean, sampleDeviation } from "./
 /** A correlation across fewer tickers is noise: two always correlate by 1 or -1. */
 export const MIN_TICKERS = 3;
 
-/** IC and RankIC of one date. */
-export interface DateCorrelations {
-  readonly ic: number;
-  readonly rankIc: number;
-}
+export type DateCorrelations = Readonly<{ ic: number; rankIc: number }>;
 
 export type OnDate = (day: Day, correlations: DateCorrelations, tickers: number) => void;
 

@@ -11,7 +11,6 @@ import { orderOverTime, signedReturnT } from "./verdict/order.ts";
 const STEPS = [0, 1, 2];
 
 const FIFTHS = 5;
-/** The highest fifth and the lowest. */
 const ENDS = [FIFTHS - 1, 0];
 const BASIS_POINTS = 1e4;
 
@@ -66,7 +65,6 @@ function laterLabels({ days, realised }: ForecastRows, layout: DateLayout, step:
   return labels;
 }
 
-/** A date that can count. */
 interface SortedDate extends Omit<DateRange, "day"> {
   readonly fifths: Int32Array;
   /** The mean of the shares of each end that were not in it on the date before. */
@@ -83,21 +81,16 @@ function datesWithFifths(layout: DateLayout, tickers: Float64Array, predicted: F
     const hasEnds = to - from >= MIN_ORDER_TICKERS && ENDS.every((end) => fifths.includes(end));
     const now = new Map(Array.from(fifths, (fifth, i) => [tickers[from + i]!, fifth]));
     if (hasEnds && before !== undefined) {
-      const [top, bottom] = ENDS.map((end) => replacedShare(before!, now, end)) as [number, number];
+      // Tickers without a forecast on the date before do not count; NaN if none counts.
+      const [top, bottom] = ENDS.map((end) => {
+        const held = [...now].filter(([ticker, fifth]) => fifth === end && before!.has(ticker));
+        return held.filter(([ticker]) => before!.get(ticker) !== end).length / held.length;
+      }) as [number, number];
       if (!Number.isNaN(top + bottom)) dates.push({ from, to, fifths, replaced: (top + bottom) / 2 });
     }
     before = hasEnds ? now : undefined;
   }
   return dates;
-}
-
-/**
- * The share of the tickers of a fifth that were in another one on the date before. Tickers without a forecast then do not count; NaN if none
- * counts.
- */
-function replacedShare(before: ReadonlyMap<number, number>, now: ReadonlyMap<number, number>, fifth: number) {
-  const held = [...now].filter(([ticker, own]) => own === fifth && before.has(ticker));
-  return held.filter(([ticker]) => before.get(ticker) !== fifth).length / held.length;
 }
 
 /** @param predicted of all rows, date after date; `labels` likewise, NaN if there is none. */

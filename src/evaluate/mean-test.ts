@@ -23,10 +23,15 @@ export function meanError(values: Float64Array): number | null {
   return variance > 0 ? Math.sqrt(variance / n) : null;
 }
 
-/** The mean divided by its error. @returns null where `meanError` is. */
-export function meanT(values: Float64Array): number | null {
-  const error = meanError(values);
+/** The mean divided by its error. @returns null without an error. */
+export function meanT(values: Float64Array, errorOf = meanError): number | null {
+  const error = errorOf(values);
   return error === null ? null : finiteOrNull(mean(values) / error);
+}
+
+/** The same by Newey and West, however many values there are. */
+export function neweyWestT(values: Float64Array): number | null {
+  return meanT(values, neweyWestError);
 }
 
 /** Values whose deviation is below this share of their terms differ by rounding alone. */
@@ -58,12 +63,6 @@ export function dateT(
   }
   if (centre > floor) return Number.POSITIVE_INFINITY;
   return centre < -floor ? Number.NEGATIVE_INFINITY : null;
-}
-
-/** The mean divided by its Newey-West error. @returns null where `neweyWestError` is. */
-export function neweyWestT(values: Float64Array): number | null {
-  const error = neweyWestError(values);
-  return error === null ? null : finiteOrNull(mean(values) / error);
 }
 
 /**

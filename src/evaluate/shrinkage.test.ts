@@ -1,7 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { seededRandom } from "../../test/twins/random.ts";
-import { SHRINKAGES } from "../contract/config/panel-settings.ts";
 import type { DatedForecasts } from "./forecast-rows.ts";
 import type { Residuals } from "./intervals/conformal.ts";
 import { dateShrinkage, isWild, posteriorSlope, shrinkage, shrinkageFactors } from "./shrinkage.ts";
@@ -84,14 +83,6 @@ test("the factor is the expected slope given the estimate: near the prior if it 
   assert.ok(posteriorSlope(1e200, 1e199) > 0.3);
 });
 
-test("pooled shrinkage has one factor for all, and changes the order of no ticker or date", () => {
-  const { byTicker: factors } = shrinkageFactors("pooled", oversized(30, 200));
-  const [first] = factors.values();
-  assert.ok(first! > 0.12 && first! < 0.28, String(first));
-  assert.ok([...factors.values()].every((factor) => factor === first));
-  assert.deepEqual([...shrinkageFactors("none", oversized(3, 40)).byTicker.values()], [1, 1, 1]);
-});
-
 test("the factors of empirical Bayes follow its formula", () => {
   const rows = oversized(12, 120, { size: 2, spread: 0.6 });
   const slopes = rows.map(({ realised, predicted }) => shrinkage(realised, predicted));
@@ -105,19 +96,6 @@ test("the factors of empirical Bayes follow its formula", () => {
   for (const [i, { ticker }] of rows.entries()) {
     const factor = (slopes[i]!.b! * weights[i]! + c / between) / (weights[i]! + 1 / between);
     assert.ok(Math.abs(factors.get(ticker)! - Math.max(0, Math.min(1, factor))) < 1e-12);
-  }
-});
-
-test("one ticker, no rows and forecasts of 0 have a factor", () => {
-  const [only] = oversized(1, 100);
-  const empty = { ticker: "E", days: new Int32Array(0), predicted: draws(0), realised: draws(0) };
-  const still = { ...only!, ticker: "Z", predicted: new Float64Array(100) };
-  for (const choice of SHRINKAGES) {
-    for (const rows of [[only!], [empty], [still], [only!, empty, still]]) {
-      for (const [ticker, factor] of shrinkageFactors(choice, rows).byTicker) {
-        assert.ok(factor >= 0 && factor <= 1, `${choice} ${ticker} ${factor}`);
-      }
-    }
   }
 });
 

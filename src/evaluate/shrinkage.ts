@@ -1,4 +1,5 @@
 import type { ShrinkageChoice } from "../contract/config/panel-settings.ts";
+import type { Shrinkage } from "../contract/output/metrics-schemas.ts";
 import { concatenate, type DatedForecasts, inTickerOrder } from "./forecast-rows.ts";
 import type { Residuals } from "./intervals/conformal.ts";
 import { meanError } from "./mean-test.ts";
@@ -6,20 +7,10 @@ import { dateLayout, dateSums } from "./rows-by-date.ts";
 import { deviation, finiteOrNull, largestMagnitude, mean, rootMeanSquare } from "./statistics.ts";
 import { truncatedMean } from "./truncated-normal.ts";
 
-/** How far a model's forecasts can be trusted as sizes of returns. */
-export interface Shrinkage {
-  readonly n: number;
-  /** Slope of labels on forecasts; null if every forecast is 0 or, with dates as units, equals its level. */
-  readonly b: number | null;
-  /** Its standard error. */
-  readonly se: number | null;
-  /** The share of a forecast that the slope supports, in [0, 1]. */
-  readonly s: number;
-}
-
 /**
- * The slope b = sum(y p) / sum(p²) of labels on forecasts, its standard error se = sqrt(sum(p² (y - b p)²)) / sum(p²), which is robust to
- * changing volatility (White 1980), and s = max(0, min(1, b - se)).
+ * How far a model's forecasts can be trusted as sizes of returns: the slope b = sum(y p) / sum(p²) of labels on forecasts, null if every
+ * forecast is 0, its standard error se = sqrt(sum(p² (y - b p)²)) / sum(p²), which is robust to changing volatility (White 1980), and
+ * s = max(0, min(1, b - se)).
  * @param realised shape (n), labels of rows that the model did not learn from; `predicted` likewise.
  */
 export function shrinkage(realised: Float64Array, predicted: Float64Array): Shrinkage {
@@ -102,7 +93,6 @@ function clipped(value: number): number {
   return Math.max(0, Math.min(1, value || 0));
 }
 
-/** The factors of shrinkage, by ticker. */
 export interface Factors {
   readonly byTicker: ReadonlyMap<string, number>;
   /** The slope over all tickers that they come from; absent with `none` and `own`. */
@@ -147,16 +137,11 @@ function empiricalBayesFactors(rows: readonly DatedForecasts[], c: number): Fact
   return new Map(factors);
 }
 
-/** The shrinkage of each ticker and of all rows together. Tickers ascend by code point. */
-export interface ShrinkageTable {
-  readonly pooled: Shrinkage;
-  /** The pooled slope with dates as units, which `shrinkage: "pooled"` uses. */
-  readonly by_date: Shrinkage;
-  readonly by_ticker: ReadonlyMap<string, Shrinkage>;
-}
-
-/** @param rows that the models did not learn from, all labelled; tickers in any order. */
-export function shrinkageTable(rows: readonly DatedForecasts[]): ShrinkageTable {
+/**
+ * The shrinkage of each ticker, ascending by code point, and of all rows together; `by_date` is the slope that `shrinkage: "pooled"` uses.
+ * @param rows that the models did not learn from, all labelled; tickers in any order.
+ */
+export function shrinkageTable(rows: readonly DatedForecasts[]) {
   const ordered = inTickerOrder(rows);
   const all = (of: (row: DatedForecasts) => Float64Array) => concatenate(ordered.map(of));
   return {
@@ -183,7 +168,6 @@ const MIN_SCORE_ROWS = 20;
 /** Forecasts on score rows may spread this much wider than the tested ones. */
 const WIDENING = 3;
 
-/** The published forecasts of one ticker. */
 interface SizedForecasts {
   /** Shape (n): labels of the fit rows. */
   readonly fitLabels: Float64Array;

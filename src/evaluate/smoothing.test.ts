@@ -21,61 +21,6 @@ function market(change = (_day: number) => 0): ForecastStream[] {
   });
 }
 
-/** The definition, date by date and ticker by ticker. */
-function slow(streams: readonly ForecastStream[], halfLife: number): number[][] {
-  const dates = [...new Set(streams.flatMap(({ days }) => [...days]))].sort((a, b) => a - b);
-  const above = streams.map(
-    ({ days, predicted, levels }) => new Map([...days].map((day, i) => [day, predicted[i]! - levels[i]!])),
-  );
-  const facts = new Map(
-    dates.map((day) => {
-      const values = above.flatMap((own) => own.get(day) ?? []);
-      const m = values.reduce((a, b) => a + b) / values.length;
-      return [
-        day,
-        {
-          ...{ m, count: values.length },
-          u: Math.sqrt(values.reduce((sum, value) => sum + (value - m) ** 2, 0) / values.length),
-        },
-      ];
-    }),
-  );
-  return streams.map(({ days, predicted, levels }, k) =>
-    [...days].map((day, i) => {
-      const now = dates.indexOf(day);
-      if (facts.get(day)!.count < 5) return predicted[i]!;
-      let [sum, weight] = [0, 0];
-      for (let j = 0; j <= Math.ceil(8 * halfLife) && now - j >= 0; j++) {
-        const then = dates[now - j]!;
-        const { m, u, count } = facts.get(then)!;
-        const value = above[k]!.get(then);
-        if (value === undefined || u < 1e-15 || count < 5) continue;
-        const a = 2 ** (-j / halfLife);
-        sum += (a * (value - m)) / u;
-        weight += a;
-      }
-      return levels[i]! + (weight === 0 ? 0 : (facts.get(day)!.u * sum) / weight);
-    }),
-  );
-}
-
-test("smoothed forecasts are the definition's", () => {
-  for (const halfLife of [0.5, 1, 3]) {
-    const streams = market();
-    const { smoothed: found } = smoothForecasts(streams, halfLife);
-    for (const [k, own] of slow(streams, halfLife).entries())
-      for (const [i, value] of own.entries()) assert.ok(Math.abs(found[k]![i]! - value) < 1e-12, `${k} ${i}`);
-  }
-});
-
-test("a half-life of 0 is off", () => {
-  const streams = market();
-  assert.deepEqual(
-    smoothForecasts(streams, 0).smoothed,
-    streams.map(({ predicted }) => predicted),
-  );
-});
-
 test("no forecast depends on a later one", () => {
   const from = 200;
   const { smoothed: before } = smoothForecasts(market(), 2);

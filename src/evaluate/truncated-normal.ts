@@ -26,7 +26,6 @@ export function truncatedMean(centre: number, deviation: number): number {
   return (deviation * above) / (ofNear.ratio - share * ofFar.ratio);
 }
 
-/** The standard normal density. */
 function density(x: number): number {
   return Math.exp(-x * x * 0.5) / Math.sqrt(2 * Math.PI);
 }

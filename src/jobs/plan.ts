@@ -5,24 +5,18 @@
  * `collect`, which runs the fits and returns the forecasts by ticker.
  */
 import type { CostEstimate, PooledPreview, TickerPreview } from "../contract/api/job-preview.ts";
-import type { Choice } from "../contract/config/choice/candidates.ts";
-import type {
-  PanelSettings,
-  RefitSettings,
-  SharedSettings,
-  ShrinkageChoice,
-} from "../contract/config/panel-settings.ts";
+import type { Choice } from "../contract/config/candidates.ts";
+import type { SharedSettings } from "../contract/config/panel-settings.ts";
 import type { Report, RunSummary } from "../contract/output/job-events.ts";
 import type { JudgedRows } from "../contract/output/verdict.ts";
 import type { Failure } from "../contract/problems/problem.ts";
 import type { Warning } from "../contract/problems/warnings.ts";
 import type { JobEnvironment } from "../engine/environment/environment.ts";
 import type { EnginePool } from "../engine/pool/pool.ts";
-import type { IntervalChoice } from "../evaluate/intervals/ticker-intervals.ts";
 import type { RefitBlock } from "../panel/refit-blocks.ts";
 import type { PanelRows, TickerPanel } from "../panel/ticker-panel.ts";
-import type { ChoiceResult } from "./shared/choice/choice-result.ts";
-import type { CandidateFits } from "./shared/choice/combine-candidates.ts";
+import type { ChoiceResult } from "./shared/choice-result.ts";
+import type { CandidateFits } from "./shared/combine-candidates.ts";
 import type { JobContext } from "./shared/job.ts";
 import type { Listed } from "./shared/job-warnings.ts";
 import type { Importance, ModelledTicker } from "./shared/modelled-ticker.ts";
@@ -30,13 +24,8 @@ import type { OrderedJson } from "./shared/ordered-json.ts";
 import type { FitPanel } from "./shared/panels.ts";
 import type { FitTimings } from "./shared/timings.ts";
 
-export interface CommonSettings extends PanelSettings, RefitSettings, Pick<SharedSettings, "smoothing"> {
-  readonly intervals?: IntervalChoice;
-  readonly shrinkage: ShrinkageChoice;
-}
-
 /** The settings of a job, which may have candidates. */
-export type JobSettings<S> = CommonSettings & { readonly choice?: Choice<S> };
+export type JobSettings<S> = SharedSettings & { readonly choice?: Choice<S> };
 
 export interface JobKind<S extends JobSettings<S>> {
   readonly environment: JobEnvironment;
@@ -98,7 +87,7 @@ export interface PlannedTicker {
 }
 
 export interface FitRun {
-  readonly pool: TaskPool;
+  readonly pool: Pick<EnginePool, "run" | "capacity" | "heldBytes">;
   readonly device: string;
   /** A folder for the files of this candidate. */
   readonly workFolder: string;
@@ -110,8 +99,6 @@ export interface FitRun {
   /** Whether no later candidate reads the files of the panels, so that they can be removed once they are read. */
   readonly isLast: boolean;
 }
-
-export type TaskPool = Pick<EnginePool, "run" | "capacity" | "heldBytes">;
 
 export interface FitOutcome {
   /** Ascending by code point. */

@@ -1,12 +1,13 @@
 import type { Operation } from "../contract/config/job-operations.ts";
 import type { ResultRecord } from "../contract/output/result-record.ts";
+import { warningEntry } from "../contract/problems/warnings.ts";
 import { NETWORKS } from "./dl/networks.ts";
 import { REGRESSORS } from "./ml/regressors.ts";
 import type { JobKind, JobSettings } from "./plan.ts";
 import { evaluateForecasts } from "./shared/evaluate-forecasts.ts";
 import { type JobContext, type JobRequest, withMemoryGuard } from "./shared/job.ts";
 import { jobDocument } from "./shared/job-document.ts";
-import { openResult, reportFindings, runSummary } from "./shared/job-output.ts";
+import { openResult, runSummary } from "./shared/job-output.ts";
 import { tickerWarnings, wildForecasts } from "./shared/job-warnings.ts";
 import { joinedPieces, orderedPieces } from "./shared/ordered-json.ts";
 import { provenance } from "./shared/provenance.ts";
@@ -91,7 +92,10 @@ async function runJob<S extends JobSettings<S>>(
     tables: evaluation.tables,
   });
   return timed(context, "write", () => {
-    reportFindings({ warnings: found, failures: fits.failures, summary }, context);
+    for (const warning of found)
+      if (!warningEntry(warning.code)?.isNote) context.report({ kind: "warning", warning });
+    for (const failure of fits.failures) context.report({ kind: "failure", failure });
+    context.report({ kind: "summary", summary });
     return output.write(joinedPieces(orderedPieces(document)), context);
   });
 }

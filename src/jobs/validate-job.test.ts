@@ -100,31 +100,14 @@ test("tickers that can be forecast have rows and folds, and there is no error", 
   assert.equal(understanding.window.median_spacing_days, 1);
 });
 
-/** Removes the prices of a ticker, except those that `stays` accepts. */
-const keepPrices =
-  (ticker: string, stays: (row: number) => boolean) =>
-  ({ prices }: Blobs) => {
-    const values = prices.prices[ticker]!;
-    prices.prices[ticker] = values.map((value, row) => (stays(row) ? value : null));
-  };
-
-test("a ticker whose mu would be older than the forecasts has a warning", async () => {
-  const { warnings, tickers, window } = await validate(keepPrices("BETA", (row) => row < 58));
-  assert.deepEqual(
-    tickers.map(({ mu }) => mu),
-    [true, true, true],
-  );
-  assert.equal(window.as_of, "2024-03-25");
-  assert.deepEqual(
-    warnings.filter(({ code }) => code === "older_forecast"),
-    [
-      {
-        code: "older_forecast",
-        count: 1,
-        message: "The mu of 1 ticker is older than as_of: BETA (2024-03-21).",
-      },
-    ],
-  );
+test("warns about tickers in only one blob, ascending by code point", async () => {
+  const understanding = await validate(({ features: { features } }) => {
+    for (const name of ["\u{1F600}", "\uFF21", "10"]) features[name] = features.BETA!;
+    delete features.BETA;
+  });
+  assert.deepEqual(codes(understanding).slice(0, 4), [
+    ...["no_prices 10", "no_features BETA", "no_prices \uFF21", "no_prices \u{1F600}"],
+  ]);
 });
 
 /** Gives every ticker the features that `more` makes from its first one. */
@@ -172,20 +155,6 @@ test("warns of an alpha that the folds cannot support before anything is fitted"
   assert.match(understanding.warnings[1]!.message, /15 residuals .* they support is 0\.0625\./);
 });
 
-test("previews a config of networks with the windows of each part", async () => {
-  const understanding = await validate(undefined, networks("mlp", { data_processing: { lookback: 5 } }));
-  assert.ok(!("error" in understanding));
-  assert.deepEqual(understanding.model, { name: "mlp", params: { hidden_dims: [128, 64], dropout: 0.2 } });
-  assert.deepEqual(
-    understanding.tickers.map(({ ticker, windows, mu }) => [ticker, windows, mu]),
-    ["ALFA", "BETA", "GAMA"].map((ticker) => [
-      ticker,
-      { train: 34, validate: 8, calibrate: 0, score: 9 },
-      true,
-    ]),
-  );
-});
-
 test("counts the networks of all candidates of a choice", async () => {
   const candidates = [{ "current option": "portfolio_lstm" }, { data_processing: { lookback: 4 } }];
   const config = networks("mlp", { data_processing: { lookback: 3 }, choice: { candidates } });
@@ -230,13 +199,4 @@ test("smoothing asks for more tickers only if some can be fitted", async () => {
   assert.equal((await validate(short, smoothed)).error?.code, "insufficient_history");
   const off = { status: false, smoothing: { half_life: 2 }, intervals: {} };
   assert.equal((await validate(undefined, networks("lstm", off))).error, undefined);
-});
-
-test("the fits of an ensemble are counted", async () => {
-  const config = (ensemble: number) =>
-    JSON.stringify({
-      "ML params": { model: "lightgbm", n_splits: 5, cv_test_size: 3, ensemble, refit_every: 5 },
-    });
-  const [one, three] = await Promise.all([validate(undefined, config(1)), validate(undefined, config(3))]);
-  assert.equal(three!.refits!.fits, 3 * one!.refits!.fits);
 });

@@ -7,7 +7,7 @@ import type { OutputBlob } from "../contract/output/output-blob.ts";
 import type { Warning } from "../contract/problems/warnings.ts";
 import { outOfFoldMeans, trainingMeans } from "../evaluate/baselines.ts";
 import { deviation, mean, rootMeanSquare } from "../evaluate/statistics.ts";
-import { CandidateFits, combineRegressors } from "../jobs/shared/choice/combine-candidates.ts";
+import { CandidateFits, combineRegressors } from "../jobs/shared/combine-candidates.ts";
 import { evaluateForecasts } from "../jobs/shared/evaluate-forecasts.ts";
 import { jobDocument, plain } from "../jobs/shared/job-document.ts";
 import { judgedBy, type ModelledTicker } from "../jobs/shared/modelled-ticker.ts";

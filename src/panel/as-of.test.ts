@@ -20,14 +20,6 @@ test("as_of is the last price date of any ticker inside the window", () => {
   assert.equal(asOf(tickers.toReversed(), WINDOW), 180);
 });
 
-test("without a price in the window there is no as_of", () => {
-  assert.throws(() => asOf([prices("A", [99, 201])], WINDOW), { code: "insufficient_history" });
-});
-
-test("mu belongs to the last row if that is the last price date", () => {
-  assert.deepEqual(muRow(panel(180, 180, 180), 180), { row: 2 });
-});
-
 test("a last price ten calendar days before as_of still has a mu, one of eleven does not", () => {
   assert.deepEqual(muRow(panel(170, 170, 180), 180), { row: 2 });
   const { warning } = muRow(panel(169, 169, 180), 180);

@@ -44,17 +44,12 @@ export function datesOf({ ticker, days, lastPriceDay, lastFeatureDay, lastRowDay
  * MAX_GAP_DAYS calendar days before `asOf`. Such a row has no label, so it is always a score row.
  * @returns the row, or the `stale_ticker` warning with the reason why there is none.
  */
-export function muRow(
-  panel: PanelDates,
-  asOf: Day,
-):
-  | { readonly row: number; readonly warning?: undefined }
-  | { readonly row?: undefined; readonly warning: Warning } {
+export function muRow(panel: PanelDates, asOf: Day) {
   const { ticker, days } = panel;
   const { causes } = stalenessOf(panel, asOf);
   if (causes.length === 0) return { row: days.length - 1 };
   const message = `${ticker} has no mu at ${formatDay(asOf)}: its last row is ${formatDay(days.at(-1)!)}; ${causes.join("; ")}.`;
-  return { warning: { code: "stale_ticker", ticker, message } };
+  return { warning: { code: "stale_ticker", ticker, message } satisfies Warning };
 }
 
 /** Why a ticker has no `mu`; no causes if it has one. */
@@ -86,21 +81,21 @@ function stalenessOf({ days, lastPriceDay, lastFeatureDay, lastRowDay }: PanelDa
  */
 export function noForecast(panels: readonly PanelDates[], asOf: Day): MucastError {
   const ascending = panels.toSorted((a, b) => compareCodePoints(a.ticker, b.ticker));
-  const stale = ascending.map(({ ticker }, i) => ({ ticker, ...stalenessOf(ascending[i]!, asOf) }));
-  const early = [
-    ["feature_url", "the feature blob", stale.filter(({ featuresEnd }) => featuresEnd).length] as const,
+  const stale = ascending.map((panel) => ({ ticker: panel.ticker, ...stalenessOf(panel, asOf) }));
+  const early = (
     [
-      "data_extractor_url",
-      "the data-extraction blob",
-      stale.filter(({ pricesEnd }) => pricesEnd).length,
-    ] as const,
-  ].filter(([, , count]) => count > 0);
+      ["feature_url", "the feature blob", "featuresEnd"],
+      ["data_extractor_url", "the data-extraction blob", "pricesEnd"],
+    ] as const
+  )
+    .map(([url, blob, ends]) => ({ url, blob, count: stale.filter((one) => one[ends]).length }))
+    .filter(({ count }) => count > 0);
   const tooFew = stale.some(({ lacksZScore }) => lacksZScore)
     ? `, or fewer than ${MIN_DATE_TICKERS} tickers do, which cross_section needs`
     : "";
   const cause =
     early.length > 0
-      ? `${early.map(([, blob, count]) => `${blob} ends early for ${count}`).join(", ")} of ${counted(panels.length, "ticker")}`
+      ? `${early.map(({ blob, count }) => `${blob} ends early for ${count}`).join(", ")} of ${counted(panels.length, "ticker")}`
       : `neither blob ends early, but no ticker has a complete feature row on its last price date${tooFew}`;
   const lastFeature = latest(panels.map((panel) => panel.lastFeatureDay));
   const lastPrice = formatDay(latest(panels.map((panel) => panel.lastPriceDay))!);
@@ -112,7 +107,7 @@ export function noForecast(panels: readonly PanelDates[], asOf: Day): MucastErro
     {
       advice: early.length > 0 ? undefined : "Give the last price date values of all features.",
       as_of: formatDay(asOf),
-      ends_early: early.map(([url]) => url),
+      ends_early: early.map(({ url }) => url),
       last_feature_date: lastFeatureDate,
       last_price_date: lastPrice,
       failures: stale.map(({ ticker, causes }) => ({

@@ -2,14 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
 import type { MucastError } from "../contract/errors/errors.ts";
-import {
-  countFeatures,
-  crossSections,
-  MAX_Z_SCORE,
-  rowsWithZScores,
-  scoredFeatures,
-  zScores,
-} from "./cross-section.ts";
+import { crossSections, scoredFeatures, zScores } from "./cross-section.ts";
 import { ascending, type RandomPanel, randomPanels } from "./panels.testing.ts";
 
 /** Values of a panel that depend only on the panel. @returns shape (rows, columns). */
@@ -26,59 +19,6 @@ function sectionsOf(panels: readonly RandomPanel[], x: ReadonlyMap<string, Float
   const read = () =>
     ascending(panels).map(({ ticker, columns, days }) => ({ columns, days, x: x.get(ticker)! }));
   return { scored, sections: crossSections(read, panels, scored) };
-}
-
-test("z-scores equal those of a slow search, for rows of dates with five tickers", () => {
-  const property = fc.property(randomPanels(25, 20), numbers, (panels, stream) => {
-    const draw = () => stream.next().value as number;
-    const x = new Map(panels.map((panel) => [panel.ticker, valuesOf(panel, draw)]));
-    const { scored, sections } = sectionsOf(panels, x);
-    const counts = countFeatures(panels, scored);
-    for (const name of ["f", "g", "h"]) {
-      const count = panels.filter(({ columns }) => columns.includes(name)).length;
-      assert.equal(scored.has(name), count >= 5);
-    }
-    for (const panel of panels) {
-      const own = panel.columns.filter((name) => scored.has(name));
-      const scores = zScores({ ...panel, x: x.get(panel.ticker)! }, sections);
-      const kept = new Set(rowsWithZScores(panel, counts));
-      assert.equal(scores.length, panel.days.length * own.length);
-      for (const [row, day] of panel.days.entries()) {
-        const dates = own.map((name) => valuesOn(panels, x, day, name));
-        assert.equal(
-          kept.has(row),
-          dates.every((values) => values.length >= 5),
-        );
-        for (const [c, values] of dates.entries()) {
-          const value = x.get(panel.ticker)![row * panel.columns.length + panel.columns.indexOf(own[c]!)]!;
-          assert.ok(Math.abs(scores[row * own.length + c]! - slowScore(value, values)) < 1e-6);
-        }
-      }
-    }
-  });
-  fc.assert(property, { seed: 7, numRuns: 60 });
-});
-
-function valuesOn(
-  panels: readonly RandomPanel[],
-  x: ReadonlyMap<string, Float64Array>,
-  day: number,
-  name: string,
-): number[] {
-  return panels.flatMap(({ ticker, columns, days }) => {
-    const [row, column] = [days.indexOf(day), columns.indexOf(name)];
-    return row < 0 || column < 0 ? [] : [x.get(ticker)![row * columns.length + column]!];
-  });
-}
-
-function slowScore(value: number, values: readonly number[]): number {
-  const largest = Math.max(...values.map(Math.abs));
-  if (largest === 0) return 0;
-  const shares = values.map((other) => other / largest);
-  const mean = shares.reduce((sum, share) => sum + share, 0) / shares.length;
-  const deviation = Math.sqrt(shares.reduce((sum, share) => sum + (share - mean) ** 2, 0) / shares.length);
-  if (deviation <= 1e-12) return 0;
-  return Math.max(-MAX_Z_SCORE, Math.min(MAX_Z_SCORE, (value / largest - mean) / deviation));
 }
 
 test("later values change no earlier z-score", () => {

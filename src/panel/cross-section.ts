@@ -11,7 +11,6 @@ const ROUNDING = 1e-12;
 
 type Featured = Pick<PanelRows, "columns" | "days">;
 
-/** Rows of one ticker with its features. */
 export type FeatureRows = Pick<TickerPanel, "columns" | "days" | "x">;
 
 /** Features that get a z-score, because enough tickers have them. */
@@ -21,7 +20,6 @@ export function scoredFeatures(panels: readonly Pick<Featured, "columns">[]): Re
   return new Set([...counts.keys()].filter((name) => counts.get(name)! >= MIN_DATE_TICKERS));
 }
 
-/** The name of a feature's z-score. */
 export function zScoreName(feature: string): string {
   return `${feature} (z)`;
 }
@@ -67,14 +65,11 @@ function eachCell(
   }
 }
 
-/** How many tickers have a row with each scored feature, by date. */
-interface FeatureCounts extends Grid {
-  /** Shape (calendar days, scored features). */
-  readonly counts: Int32Array;
-}
-
-/** @throws MucastError out_of_memory for more than MAX_CELLS. */
-export function countFeatures(panels: readonly Featured[], scored: ReadonlySet<string>): FeatureCounts {
+/**
+ * How many tickers have a row with each scored feature, by date: shape (calendar days, scored features).
+ * @throws MucastError out_of_memory for more than MAX_CELLS.
+ */
+export function countFeatures(panels: readonly Featured[], scored: ReadonlySet<string>) {
   const grid = gridOf(panels, scored);
   const counts = new Int32Array(grid.cells);
   for (const panel of panels) eachCell(panel, grid, (cell) => counts[cell]!++);
@@ -82,7 +77,7 @@ export function countFeatures(panels: readonly Featured[], scored: ReadonlySet<s
 }
 
 /** The rows, ascending, on whose dates at least MIN_DATE_TICKERS tickers have each scored feature of the ticker. */
-export function rowsWithZScores(panel: Featured, found: FeatureCounts): Int32Array {
+export function rowsWithZScores(panel: Featured, found: ReturnType<typeof countFeatures>): Int32Array {
   const isMissing = new Uint8Array(panel.days.length);
   eachCell(panel, found, (cell, place) => {
     // A late ticker has rows outside the others' dates.
@@ -92,25 +87,21 @@ export function rowsWithZScores(panel: Featured, found: FeatureCounts): Int32Arr
   return panel.days.map((_, row) => row).filter((row) => isMissing[row] === 0);
 }
 
-/** Mean and deviation of each scored feature over the tickers that have a row with it, date by date. */
-export interface CrossSections extends Grid {
-  /** Shape (calendar days, scored features) each: the largest absolute value, and mean and deviation (ddof 0) in units of it. */
-  readonly largest: Float64Array;
-  readonly means: Float64Array;
-  readonly deviations: Float64Array;
-}
+export type CrossSections = ReturnType<typeof crossSections>;
 
 /**
- * Reads all rows three times, a ticker at a time.
+ * Mean and deviation of each scored feature over the tickers that have a row with it, date by date. Reads all rows three times, a ticker at a
+ * time.
  * @param read the rows of each ticker, ascending by code point, which is the order of the sums.
  * @param panels the dates of the same tickers, in any order.
+ * @returns shape (calendar days, scored features) each: the largest absolute value, and mean and deviation (ddof 0) in units of it.
  * @throws MucastError out_of_memory for more than MAX_CELLS.
  */
 export function crossSections(
   read: () => Iterable<FeatureRows>,
   panels: readonly Featured[],
   scored: ReadonlySet<string>,
-): CrossSections {
+) {
   const grid = gridOf(panels, scored);
   const [counts, largest] = [new Float64Array(grid.cells), new Float64Array(grid.cells)];
   const [means, deviations] = [new Float64Array(grid.cells), new Float64Array(grid.cells)];

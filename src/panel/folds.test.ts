@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
-import { fewerFolds, hasFewRows, walkForwardFolds } from "./folds.ts";
+import { fewerFolds, walkForwardFolds } from "./folds.ts";
 
 /** Folds over n rows on successive days. */
 function foldsOver(n: number, cv_test_size: number, n_splits: number, delay = 0) {
@@ -11,30 +11,6 @@ function foldsOver(n: number, cv_test_size: number, n_splits: number, delay = 0)
     { cv_test_size: cv_test_size, n_splits: n_splits, delay },
   );
 }
-
-/** The loop of scikit-learn's TimeSeriesSplit.split with gap 0 and no max_train_size, written out row by row. */
-function timeSeriesSplit(n: number, splits: number, testSize: number): { train: number[]; test: number[] }[] {
-  const rows = Array.from({ length: n }, (_, i) => i);
-  const folds: { train: number[]; test: number[] }[] = [];
-  for (let start = n - splits * testSize; start < n; start += testSize) {
-    folds.push({ train: rows.slice(0, start), test: rows.slice(start, start + testSize) });
-  }
-  return folds;
-}
-
-test("with enough rows, the folds equal those of scikit-learn's TimeSeriesSplit", () => {
-  const size = fc.integer({ min: 1, max: 25 });
-  const property = fc.property(size, size, fc.integer({ min: 0, max: 100 }), (s, splits, spare) => {
-    const n = 30 + s * splits + spare;
-    const rows = Array.from({ length: n }, (_, i) => i);
-    const folds = foldsOver(n, s, splits).map((fold) => ({
-      train: rows.slice(0, fold.trainEnd),
-      test: rows.slice(fold.testStart, fold.testEnd),
-    }));
-    assert.deepEqual(folds, timeSeriesSplit(n, splits, s));
-  });
-  fc.assert(property, { seed: 1 });
-});
 
 test("with a delay, a fold trains on thirty rows or more before its test, and on all whose label is known when it begins", () => {
   assert.deepEqual(foldsOver(46, 15, 15, 2), []);
@@ -95,12 +71,4 @@ test("fewer folds than requested cause a warning with their number", () => {
     fewerFolds({ ...facts, fit: "pooled", got: 1 })!.message,
     "AAA: 50 fit rows are tested in 1 of 15 folds of 15 dates (a fold needs at least 30 earlier rows of the ticker).",
   );
-});
-
-test("folds that train on too few rows count if they test a third of the out-of-fold rows", () => {
-  // Six folds of 5 rows over 60: they train on 30, 35, 40, 45, 50 and 55 rows.
-  const folds = foldsOver(60, 5, 6);
-  assert.equal(hasFewRows(60, 7, folds), false, "one of six trains on fewer than 35");
-  assert.equal(hasFewRows(60, 8, folds), true, "two of six train on fewer than 40");
-  assert.equal(hasFewRows(60, 6, folds), false);
 });

@@ -2,12 +2,11 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
 import { asColumns, FAULTS, faultyQuotes } from "../../test/twins/market.ts";
-import { slowJoint, type TwinTicker } from "../../test/twins/network-plan-twin.ts";
 import { slowPanel } from "../../test/twins/panel-twin.ts";
-import { formatDay, parseDay } from "../contract/market/dates.ts";
+import { parseDay } from "../contract/market/dates.ts";
 import { uniteFeatures } from "./feature-union.ts";
 import { jointSamples, ownSamples, planJoint } from "./joint-plan.ts";
-import { buildTickerPanel, type TickerPanel } from "./ticker-panel.ts";
+import { buildTickerPanel } from "./ticker-panel.ts";
 
 const NAMES = ["B", "10", "A", "9"];
 
@@ -30,52 +29,13 @@ const MARKET = fc
       cut: parseDay(cut)!,
       delay,
     };
-    const panels: TickerPanel[] = [];
-    const twins: TwinTicker[] = [];
-    for (const [i, ticker] of NAMES.entries()) {
-      const panel = slowPanel(quotes[i]!, "2019-01-01", "2029-12-31", cut, delay);
-      if (panel.fit.length < 30) continue;
-      twins.push({ ticker, panel });
-      panels.push(buildTickerPanel({ ticker, ...asColumns(ticker, quotes[i]!), window }));
-    }
-    return { panels, twins, window, options: { lookback, calibrates, delay } };
+    const panels = NAMES.flatMap((ticker, i) => {
+      const { fit } = slowPanel(quotes[i]!, "2019-01-01", "2029-12-31", cut, delay);
+      if (fit.length < 30) return [];
+      return [buildTickerPanel({ ticker, ...asColumns(ticker, quotes[i]!), window })];
+    });
+    return { panels, window, options: { lookback, calibrates, delay } };
   });
-
-const texts = (days: Int32Array) => Array.from(days, formatDay);
-
-test("the plan of tickers with faults equals that of the slow twin", () => {
-  const seen = { joint: 0, excluded: 0, masked: 0 };
-  const property = fc.property(MARKET, ({ panels, twins, options }) => {
-    const slow = slowJoint(twins, options.lookback, options.calibrates, options.delay);
-    const plan = planJoint(panels, options);
-    const tickers = plan.members.map(({ panel }) => panel.ticker);
-    assert.deepEqual(tickers, slow.tickers);
-    assert.deepEqual(
-      Object.fromEntries(plan.excluded.map(({ data, code }) => [data.ticker, code])),
-      slow.excluded,
-    );
-    for (const part of ["train", "validate", "calibrate", "score"] as const) {
-      assert.deepEqual(texts(plan.dates[part]), slow.dates[part]);
-    }
-    const samples = jointSamples(plan, options.lookback);
-    const cell = (i: number, j: number) => samples.ends[i * tickers.length + j]!;
-    const windows = slow.windows.map((_, i) =>
-      plan.members.map(({ panel }, j) => (cell(i, j) < 0 ? null : formatDay(panel.days[cell(i, j)]!))),
-    );
-    assert.deepEqual(windows, slow.windows);
-    const labels = slow.labels.map((row, i) =>
-      row.map((_, j) => samples.labels[i * tickers.length + j]!).map((y) => (Number.isNaN(y) ? null : y)),
-    );
-    assert.deepEqual(labels, slow.labels);
-    assert.equal(samples.ends.length, slow.windows.length * tickers.length);
-    assert.equal(samples.labels.length, slow.labels.length * tickers.length);
-    if (tickers.length > 1) seen.joint++;
-    if (plan.excluded.length > 0) seen.excluded++;
-    if (windows.some((row) => row.includes(null))) seen.masked++;
-  });
-  fc.assert(property, { seed: 7, numRuns: 60 });
-  for (const [what, times] of Object.entries(seen)) assert.ok(times > 5, `${what}: ${times} of 60`);
-});
 
 test("no label is used for training, validation or calibration before it is known", () => {
   let late = 0;

@@ -125,20 +125,14 @@ function reasonToExclude({ panel, train }: JointMember, lookback: number): Mucas
   );
 }
 
-/** The samples of a joint network as matrices; row-major, tickers in the plan's order. */
-interface JointSamples {
-  /**
-   * Shape (samples, tickers): the row on which the ticker's window ends on the sample's date, -1 for none. Samples are the dates of
-   * training, validation and calibration, then those with a score window.
-   */
-  readonly ends: Float64Array;
-  /** Shape (train + validate, tickers): the target to learn or to monitor, NaN if there is none. */
-  readonly labels: Float64Array;
-  readonly parts: { readonly train: number; readonly validate: number; readonly predict: number };
-}
-
-/** On every date, each ticker with a full window takes part, whether its label counts or not: the others' forecasts may use it. */
-export function jointSamples({ dates, members }: JointPlan, lookback: number): JointSamples {
+/**
+ * The samples of a joint network as matrices; row-major, tickers in the plan's order. On every date, each ticker with a full window takes
+ * part, whether its label counts or not: the others' forecasts may use it.
+ * @returns `ends`, shape (samples, tickers): the row on which the ticker's window ends on the sample's date, -1 for none. Samples are the dates
+ * of training, validation and calibration, then those with a score window. `labels`, shape (train + validate, tickers): the target to learn
+ * or to monitor, NaN if there is none.
+ */
+export function jointSamples({ dates, members }: JointPlan, lookback: number) {
   const parts = {
     train: dates.train.length,
     validate: dates.validate.length,

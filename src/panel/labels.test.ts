@@ -6,16 +6,13 @@ import {
   fitSpans,
   labelPrices,
   latestSpan,
-  MAX_LABEL_DAYS,
   medianSpan,
   NO_LABEL_DAY,
   pooledSpans,
   priceSpacing,
   recentVolatility,
 } from "./labels.ts";
-import { naturalLog } from "./natural-log.ts";
 import { priceDates } from "./price-dates.ts";
-import { joinRows } from "./rows.ts";
 
 /** The worked example of docs/semantics.md. */
 const EXAMPLE = [
@@ -56,54 +53,6 @@ test("the worked example of the docs has the labels that it shows", () => {
   ]);
 });
 
-/** The label of price date i, written out: its value and date, or whether a long gap is the reason that there is none. */
-function slowLabel(days: Int32Array, prices: Float64Array, i: number, delay: number) {
-  const steps = [...days.subarray(i, i + delay + 2)];
-  const hasGap = steps.some((day, at) => at > 0 && day - steps[at - 1]! > 10);
-  if (hasGap || steps.length < delay + 2) return { hasGap };
-  return { y: naturalLog(prices[i + delay + 1]! / prices[i + delay]!), day: steps.at(-1)!, hasGap };
-}
-
-test("with a delay, the label is the return of one step that begins that many price dates later, and needs all steps until then", () => {
-  const price = fc.record({
-    step: fc.oneof(
-      { weight: 6, arbitrary: fc.integer({ min: 1, max: 10 }) },
-      fc.integer({ min: 9, max: 13 }),
-    ),
-    price: fc.double({ min: 0.01, max: 1000, noNaN: true }),
-  });
-  const property = fc.property(
-    fc.array(price, { maxLength: 40 }),
-    fc.integer({ min: 0, max: 5 }),
-    (quotes, delay) => {
-      let day = 0;
-      const days = Int32Array.from(quotes, ({ step }) => (day += step));
-      const prices = Float64Array.from(quotes, (quote) => quote.price);
-      const { y, labelDays, returns, longGaps } = labelPrices(days, prices, delay);
-      const slow = quotes.map((_, i) => slowLabel(days, prices, i, delay));
-      assert.deepEqual(
-        [...y],
-        slow.map((label) => label.y ?? Number.NaN),
-      );
-      assert.deepEqual(
-        [...labelDays],
-        slow.map((label) => label.day ?? NO_LABEL_DAY),
-      );
-      assert.equal(longGaps, slow.filter(({ hasGap }) => hasGap).length);
-      assert.deepEqual(returns, labelPrices(days, prices).y);
-      assert.ok(slow.every((label, i) => (label.day ?? 0) - days[i]! <= MAX_LABEL_DAYS));
-    },
-  );
-  fc.assert(property, { seed: 12, numRuns: 300 });
-});
-
-test("matches rows by date and never shifts them", () => {
-  const { price, feature } = joinRows(Int32Array.of(1, 3, 5, 7, 9), Int32Array.of(0, 3, 4, 5, 9, 11));
-  assert.deepEqual([...price], [1, 2, 4]);
-  assert.deepEqual([...feature], [1, 3, 4]);
-  assert.deepEqual(joinRows(Int32Array.of(), Int32Array.of(1)).price, new Int32Array());
-});
-
 /** The deviation of the last 20 returns before price date i, written out. */
 function volatilityAt(y: readonly number[], i: number): number {
   const known = y.slice(0, i).filter((value) => !Number.isNaN(value));
@@ -124,13 +73,6 @@ test("the volatility at a date comes from the last 20 returns known at its close
     assert.deepEqual([...recentVolatility(Float64Array.from(y))], expected);
   });
   fc.assert(property);
-});
-
-test("equal returns have a volatility of 0, and not of their rounding", () => {
-  for (const value of [0.01, 1 / 300, -0.007]) {
-    const volatility = recentVolatility(new Float64Array(40).fill(value));
-    assert.deepEqual([...volatility.subarray(20)], new Array(20).fill(0));
-  }
 });
 
 /** Rows whose next prices are this many days later; the last one has none. */

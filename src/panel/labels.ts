@@ -9,28 +9,17 @@ export const NO_LABEL_DAY = -2_147_483_648;
 /** No label is known more than this many calendar days after the date of its row. */
 export const MAX_LABEL_DAYS = (1 + LIMITS.delay) * MAX_GAP_DAYS;
 
-/** Shape (m) each: one label per price date. */
-interface Labels {
-  /** Log-return from the price `delay` dates later to the next one; NaN if there is no label. */
-  readonly y: Float64Array;
-  /** The day on which `y` becomes known, or NO_LABEL_DAY. */
-  readonly labelDays: Int32Array;
-  /** Log-return to the next price, NaN if that is more than MAX_GAP_DAYS later. Equal to `y` without delay. */
-  readonly returns: Float64Array;
-  /** Price dates without a label because one of its steps is longer than MAX_GAP_DAYS. */
-  readonly longGaps: number;
-  /** The index of the price date before the largest gap, the first one if equal; 0 if there is a single date. */
-  readonly largestGap: number;
-}
-
 /**
  * The label of price date i is ln(P[i + 1 + delay] / P[i + delay]) over the ticker's own price dates: what a trade at the close `delay` dates
  * later earns until the next close. It is known at the close of its label date i + 1 + delay, never before. The last 1 + delay price dates
  * have none, and neither has a date if one of the steps from i to its label date is longer than MAX_GAP_DAYS.
  * @param days shape (m), price dates, ascending.
  * @param prices shape (m), finite and above zero.
+ * @returns shape (m) each: labels, NaN if there is none; the day on which each becomes known, or NO_LABEL_DAY; and the log-return to the next
+ * price, NaN if that is more than MAX_GAP_DAYS later. `longGaps` counts the dates without a label because of such a step, `largestGap` is
+ * the index of the date before the largest one, the first if equal.
  */
-export function labelPrices(days: Int32Array, prices: Float64Array, delay = 0): Labels {
+export function labelPrices(days: Int32Array, prices: Float64Array, delay = 0) {
   const m = days.length;
   const returns = new Float64Array(m).fill(Number.NaN);
   const y = new Float64Array(m).fill(Number.NaN);
@@ -119,7 +108,6 @@ export function latestSpan({ spacing }: Pick<TickerPanel, "spacing">): number {
   return Math.min(spans.sort()[(spans.length - 1) >> 1]!, MAX_GAP_DAYS + 1);
 }
 
-/** The spans of all tickers together. */
 export function pooledSpans(each: Iterable<Int32Array>): Int32Array {
   const pooled = new Int32Array(MAX_GAP_DAYS + 1);
   for (const spans of each) for (const [span, rows] of spans.entries()) pooled[span]! += rows;

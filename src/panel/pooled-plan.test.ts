@@ -40,25 +40,6 @@ function distinctDates(rows: readonly Row[]): number[] {
   return [...new Set(rows.map(({ day }) => day))].sort((a, b) => a - b);
 }
 
-test("sorts rows by label date, date and ticker", () => {
-  const property = fc.property(planned, ([panels, options]) => {
-    const plan = planPooled(panels, options);
-    const expected = [...slowRows(panels, "fit"), ...slowRows(panels, "score")];
-    assert.equal(plan.fitRows + plan.scoreRows, expected.length);
-    assert.deepEqual(
-      plan.members.map(({ panel }) => panel.ticker),
-      ascending(panels).map(({ ticker }) => ticker),
-    );
-    for (const { panel, places } of plan.members) {
-      for (const [position, row] of [...panel.fit, ...panel.score].entries()) {
-        const at = expected[places[position]!]!;
-        assert.deepEqual([at.panel.ticker, at.row], [panel.ticker, row]);
-      }
-    }
-  });
-  fc.assert(property, { seed: 5, numRuns: 60 });
-});
-
 test("folds test blocks of the last dates, and train on a prefix that knows no later label", () => {
   const property = fc.property(planned, ([panels, options]) => {
     const { cv_test_size, n_splits, delay } = options;

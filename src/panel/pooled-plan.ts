@@ -2,7 +2,7 @@ import type { Day } from "../contract/market/dates.ts";
 import { compareCodePoints } from "../contract/market/ticker-series.ts";
 import { type Fold, type FoldSettings, foldCount } from "./folds.ts";
 import { MAX_LABEL_DAYS, NO_LABEL_DAY } from "./labels.ts";
-import { learnedDays, ONE_BLOCK, type RefitBlock, type TickerBlock, tickerBlocks } from "./refit-blocks.ts";
+import { learnedDays, ONE_BLOCK, type RefitBlock, tickerBlocks } from "./refit-blocks.ts";
 import { countBefore, orderByDates } from "./rows.ts";
 import { MIN_FIT_ROWS, type PanelRows } from "./ticker-panel.ts";
 
@@ -28,11 +28,13 @@ interface PooledFold extends TrainingRows {
   readonly testEnd: number;
 }
 
-/** The fit of one block, which predicts matrix rows [scoreStart, scoreEnd). */
-interface PooledBlock extends RefitBlock, TrainingRows {
+interface ScoredRows {
   readonly scoreStart: number;
   readonly scoreEnd: number;
 }
+
+/** The fit of one block, which predicts matrix rows [scoreStart, scoreEnd). */
+type PooledBlock = RefitBlock & TrainingRows & ScoredRows;
 
 export interface PooledMember<P extends PooledRows = PooledRows> {
   readonly panel: P;
@@ -41,7 +43,7 @@ export interface PooledMember<P extends PooledRows = PooledRows> {
   /** Shape (learn + score), ascending: the matrix row of each row of `learn`, then of each score row. */
   readonly places: Float64Array;
   /** One entry per block: positions in `learn`, and in the score rows. */
-  readonly blocks: readonly (TrainingRows & Omit<TickerBlock, "learnEnd">)[];
+  readonly blocks: readonly (TrainingRows & ScoredRows)[];
   /** The folds that test rows of the ticker, as positions in its fit rows, with the number of each among all folds. */
   readonly folds: readonly (Fold & { readonly fold: number })[];
 }

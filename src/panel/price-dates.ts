@@ -1,7 +1,6 @@
 import type { Day } from "../contract/market/dates.ts";
 import type { TickerPrices } from "../contract/market/ticker-series.ts";
 
-/** Dates in [start, end]. */
 export interface DateWindow {
   readonly start: Day;
   readonly end: Day;

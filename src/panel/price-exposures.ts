@@ -10,9 +10,6 @@ const VOLATILITY_RETURNS = 63;
 /** The price dates over which each return of `EXPOSURES` is taken. */
 const SPANS = [5, 21, 252];
 
-/** The equal-weighted mean one-day return of all tickers that have one, by date. */
-export type MarketReturns = ReadonlyMap<Day, number>;
-
 /** One-day log-returns with the dates on which they are known, over a ticker's own price dates; none over a long gap. */
 function oneDayReturns(days: Int32Array, prices: Float64Array) {
   const known = days.map((_, i) => i).filter((i) => i > 0 && days[i]! - days[i - 1]! <= MAX_GAP_DAYS);
@@ -22,8 +19,8 @@ function oneDayReturns(days: Int32Array, prices: Float64Array) {
   };
 }
 
-/** @param prices of all tickers, in ascending order. */
-export function marketReturns(prices: Iterable<TickerPrices>, window: DateWindow): MarketReturns {
+/** The equal-weighted mean one-day return of all tickers that have one, by date. @param prices of all tickers, in ascending order. */
+export function marketReturns(prices: Iterable<TickerPrices>, window: DateWindow): ReadonlyMap<Day, number> {
   const sums = new Map<Day, number>();
   const counts = new Map<Day, number>();
   for (const ticker of prices) {
@@ -46,7 +43,7 @@ export function exposuresFrom(
   first: Day,
   ticker: TickerPrices,
   window: DateWindow,
-  market: MarketReturns,
+  market: ReturnType<typeof marketReturns>,
 ): TickerExposures {
   const { days, prices } = priceDates(ticker, window);
   const { known, returns } = oneDayReturns(days, prices);

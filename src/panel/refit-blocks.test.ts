@@ -2,59 +2,10 @@ import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import fc from "fast-check";
 import { LIMITS } from "../contract/config/limits.ts";
-import { NO_LABEL_DAY } from "./labels.ts";
-import { randomPanels } from "./panels.testing.ts";
-import { joinAt, type RefitBlock, refitBlocks, rowsByBlock, tickerBlocks } from "./refit-blocks.ts";
+import { joinAt, type RefitBlock, refitBlocks, rowsByBlock } from "./refit-blocks.ts";
 import { buildTickerPanel, type TickerPanel } from "./ticker-panel.ts";
 
 const CUT = 30;
-const panels = randomPanels(60, CUT).map((all) => all.filter(({ fit }) => fit.length > 0));
-const every = fc.integer({ min: 1, max: 12 });
-
-test("each block has the set number of dates with score rows, and the last one has the rest", () => {
-  const property = fc.property(panels, every, (all, n) => {
-    const blocks = refitBlocks(all, n);
-    const known = Math.max(...all.flatMap(({ fit, labelDays }) => Array.from(fit, (row) => labelDays[row]!)));
-    const dates = [...new Set(all.flatMap(({ score, days }) => Array.from(score, (row) => days[row]!)))];
-    const counted = dates.sort((a, b) => a - b).filter((day) => day >= known);
-    assert.equal(blocks[0]!.known, undefined);
-    assert.equal(blocks[0]!.from, dates[0] ?? 0);
-    assert.deepEqual(
-      blocks.slice(1).map(({ from }) => from),
-      counted.filter((_, i) => i > 0 && i % n === 0),
-    );
-    for (const { from, known: until } of blocks.slice(1)) assert.equal(until, from);
-  });
-  fc.assert(property, { seed: 5, numRuns: 100 });
-});
-
-test("a block learns from all labels known on its first date, and every score row is in one block", () => {
-  const property = fc.property(panels, every, (all, n) => {
-    const blocks = refitBlocks(all, n);
-    for (const panel of all) {
-      const { days, labelDays, fit, score } = panel;
-      const own = tickerBlocks(panel, blocks);
-      assert.deepEqual([...own.learn.subarray(0, own.blocks[0]!.learnEnd)], [...fit]);
-      for (const [b, { learnEnd, scoreStart, scoreEnd }] of own.blocks.entries()) {
-        assert.equal(scoreStart, own.blocks[b - 1]?.scoreEnd ?? 0);
-        const rows = score.subarray(scoreStart, scoreEnd);
-        const next = blocks[b + 1]?.from ?? Number.POSITIVE_INFINITY;
-        assert.ok(rows.every((row) => days[row]! < next && (b === 0 || days[row]! >= blocks[b]!.from)));
-        if (b === 0) continue;
-        const expected = [...days.keys()].filter(
-          (row) =>
-            labelDays[row] !== NO_LABEL_DAY &&
-            labelDays[row]! <= blocks[b]!.from &&
-            (fit.includes(row) || score.includes(row)),
-        );
-        assert.deepEqual([...own.learn.subarray(0, learnEnd)], expected);
-      }
-      assert.equal(own.blocks.at(-1)!.scoreEnd, score.length);
-    }
-  });
-  fc.assert(property, { seed: 6, numRuns: 100 });
-});
-
 test("too many blocks cause one error with the smallest setting that works", () => {
   const n = 2 * LIMITS.refitBlocks + 3;
   const days = Int32Array.from({ length: n + 1 }, (_, i) => i);

@@ -53,24 +53,14 @@ export function refitBlocks(
   return [first, ...Array.from(later, (day) => ({ from: day, known: day }))];
 }
 
-export interface TickerBlock {
-  /** Its models may learn from `learn` rows [0, learnEnd): their labels are known. */
-  readonly learnEnd: number;
-  /** Positions [scoreStart, scoreEnd) in the score rows. */
-  readonly scoreStart: number;
-  readonly scoreEnd: number;
-}
-
 /**
  * The rows of one ticker that models learn from, over all blocks, and the rows that the models of each block forecast. A late ticker has
  * none in blocks before the one that it joins.
  * @param blocks of the whole job, ascending.
- * @returns `learn`, ascending: the fit rows, then the later rows whose label some block's models know; and one entry per block.
+ * @returns `learn`, ascending: the fit rows, then the later rows whose label some block's models know; and for each block the `learn` rows
+ * [0, learnEnd) that its models may learn from, and the positions [scoreStart, scoreEnd) in the score rows.
  */
-export function tickerBlocks(
-  panel: BlockedRows,
-  blocks: readonly RefitBlock[],
-): { readonly learn: Int32Array; readonly blocks: readonly TickerBlock[] } {
+export function tickerBlocks(panel: BlockedRows, blocks: readonly RefitBlock[]) {
   const { fit, score, days, joins } = panel;
   const lastKnown = blocks.at(-1)!.known;
   const learn = lastKnown === undefined ? fit : rowsKnownAt(panel, lastKnown);

@@ -3,7 +3,7 @@ import { test } from "node:test";
 import fc from "fast-check";
 import { NO_LABEL_DAY } from "./labels.ts";
 import { ascending, type RandomPanel, randomPanels } from "./panels.testing.ts";
-import { MAX_TARGET, MIN_DATE_TICKERS, relativeTargets, WIDTH_DATES } from "./relative-target.ts";
+import { MIN_DATE_TICKERS, relativeTargets } from "./relative-target.ts";
 
 const CUT = 40;
 const panels = randomPanels(50, CUT);
@@ -19,34 +19,6 @@ function labelsOf(all: readonly RandomPanel[], date: number, known: number): num
     .filter((label) => label.known <= known)
     .sort((a, b) => a.known - b.known)
     .map(({ y }) => y);
-}
-
-function meanOf(values: readonly number[]): number {
-  let sum = 0;
-  for (const value of values) sum += value;
-  return sum / values.length;
-}
-
-function deviationOf(labels: readonly number[]): number {
-  const mean = meanOf(labels);
-  return Math.sqrt(meanOf(labels.map((label) => (label - mean) * (label - mean))));
-}
-
-function slowTarget(all: readonly RandomPanel[], panel: RandomPanel, row: number): number {
-  const labels = labelsOf(all, panel.days[row]!, panel.labelDays[row]!);
-  const deviation = deviationOf(labels);
-  const largest = Math.max(...labels.map(Math.abs));
-  if (labels.length < MIN_DATE_TICKERS || deviation <= 1e-12 * largest) return Number.NaN;
-  return Math.max(-MAX_TARGET, Math.min(MAX_TARGET, (panel.y[row]! - meanOf(labels)) / deviation));
-}
-
-function slowWidth(all: readonly RandomPanel[], day: number): number {
-  const squares: number[] = [];
-  for (let date = day - 1; date >= 0 && squares.length < WIDTH_DATES; date--) {
-    const labels = labelsOf(all, date, day);
-    if (labels.length >= MIN_DATE_TICKERS) squares.push(deviationOf(labels) ** 2);
-  }
-  return Math.sqrt(meanOf(squares));
 }
 
 /** The area under the standard normal density left of x, by Simpson's rule. */
@@ -76,32 +48,6 @@ test("the target of a rank has the area of its share of the labels to its left",
     }
   });
   fc.assert(property, { seed: 5, numRuns: 10 });
-});
-
-test("targets, widths, levels and thin dates equal those of a slow search", () => {
-  const property = fc.property(panels, fc.integer({ min: 0, max: 50 }), (all, day) => {
-    const { byTicker, levels, thinDates } = relativeTargets(all);
-    const learned: { known: number; y: number; isFit: boolean }[] = [];
-    const counts = new Map<number, number>();
-    for (const panel of all) {
-      const fit = new Set(panel.fit);
-      const own = byTicker.get(panel.ticker)!;
-      for (const [row, date] of panel.days.entries()) {
-        const isLabelled = panel.labelDays[row] !== NO_LABEL_DAY;
-        const expected = isLabelled ? slowTarget(all, panel, row) : Number.NaN;
-        assert.equal(own.values[row], expected);
-        assertClose(own.widths[row]!, slowWidth(all, date));
-        const label = { known: panel.labelDays[row]!, y: panel.y[row]!, isFit: fit.has(row) };
-        if (!Number.isNaN(expected)) learned.push(label);
-        if (fit.has(row)) counts.set(date, (counts.get(date) ?? 0) + 1);
-      }
-    }
-    assert.equal(thinDates, [...counts.values()].filter((count) => count < MIN_DATE_TICKERS).length);
-    const mean = (rows: typeof learned) => meanOf(rows.map(({ y }) => y));
-    assertClose(levels.final, mean(learned.filter(({ isFit }) => isFit)));
-    assertClose(levels.knownAt(day), mean(learned.filter(({ known }) => known <= day)));
-  });
-  fc.assert(property, { seed: 2, numRuns: 25 });
 });
 
 test("labels that are published later change no earlier target, width or level", () => {

@@ -21,15 +21,6 @@ const EQUAL = 1e-12;
 export type TargetForm = "relative" | "rank";
 
 /** What models learn with target `relative` or `rank`, and how their predictions become returns again. */
-interface RelativeTargets {
-  readonly byTicker: ReadonlyMap<string, Omit<RelativeTarget, "levels">>;
-  readonly levels: Levels;
-  /** The number of dates with a fit row, but with too few of them for a mean. */
-  readonly thinDates: number;
-  /** The target of a ticker that is compared with the others without affecting them. */
-  ofOther(rows: Omit<LabelledRows, "fit">): RelativeTarget;
-}
-
 export interface RelativeTarget {
   /** Shape (rows): for fit rows, and for score rows with a label, from which a later refit learns; NaN if a row is not used. */
   readonly values: Float64Array;
@@ -56,11 +47,10 @@ type LabelledRows = Pick<PanelRows, "ticker" | "days" | "labelDays" | "y" | "fit
  *
  * The width of a row of date d is the root mean square of s over the last WIDTH_DATES dates that have enough labels known at d.
  * @param panels in any order; the results are the same to the bit.
+ * @returns `thinDates`: the number of dates with a fit row, but with too few of them for a mean; and `ofOther`: the target of a ticker that is
+ * compared with the others without affecting them.
  */
-export function relativeTargets(
-  panels: readonly LabelledRows[],
-  form: TargetForm = "relative",
-): RelativeTargets {
+export function relativeTargets(panels: readonly LabelledRows[], form: TargetForm = "relative") {
   const ascending = panels.toSorted((a, b) => compareCodePoints(a.ticker, b.ticker));
   const labels = sortLabels(ascending);
   const { panelOf, rowOf, days, y } = labels;
@@ -92,7 +82,7 @@ export function relativeTargets(
       ascending.map((panel, p) => [panel.ticker, { values: values[p]!, widths: widths(panel) }]),
     ),
     ...{ levels, thinDates },
-    ofOther: (other) => ({
+    ofOther: (other: Omit<LabelledRows, "fit">): RelativeTarget => ({
       values: other.y.map((label, row) => {
         const cohort = cohortsOn.get(other.days[row]!)?.findLast(knownAt(other.labelDays[row]!));
         return cohort === undefined || cohort.isEqual ? Number.NaN : targetIn(cohort, label);
@@ -122,18 +112,11 @@ function firstFrom(sorted: Float64Array, passes: (value: number) => boolean): nu
   return from;
 }
 
-/** Shape (n) each: the labelled rows of all panels, ascending by date, then by the date of their label, then by ticker. */
-interface SortedLabels {
-  /** The number of the panel that has the row, and the row within it. */
-  readonly panelOf: Int32Array;
-  readonly rowOf: Int32Array;
-  readonly days: Int32Array;
-  readonly labelDays: Int32Array;
-  readonly y: Float64Array;
-}
-
-/** In arrays of numbers: millions of rows as objects would need as much memory as a matrix. */
-function sortLabels(panels: readonly LabelledRows[]): SortedLabels {
+/**
+ * The labelled rows of all panels, ascending by date, then by the date of their label, then by ticker: shape (n) each, since millions of rows
+ * as objects would need as much memory as a matrix. `panelOf` is the number of the panel that has the row, `rowOf` the row within it.
+ */
+function sortLabels(panels: readonly LabelledRows[]) {
   const labelled = panels.map(({ labelDays }) =>
     [...labelDays.keys()].filter((row) => labelDays[row] !== NO_LABEL_DAY),
   );
@@ -152,6 +135,8 @@ function sortLabels(panels: readonly LabelledRows[]): SortedLabels {
     y: Float64Array.from(order, (i) => y[i]!),
   };
 }
+
+type SortedLabels = ReturnType<typeof sortLabels>;
 
 /** The ranges [begin, end) of equal values in [from, to). */
 function* runsOf(values: Int32Array, from: number, to: number): Generator<readonly [number, number]> {

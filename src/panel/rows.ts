@@ -1,24 +1,14 @@
 import { counted } from "../contract/errors/wording.ts";
 import { type Day, formatDay } from "../contract/market/dates.ts";
 import type { suspiciousPrices } from "../contract/market/suspicious-prices.ts";
-import { MAX_GAP_DAYS } from "../contract/market/ticker-series.ts";
+import { MAX_GAP_DAYS, type TickerFeatures } from "../contract/market/ticker-series.ts";
 import type { Warning } from "../contract/problems/warnings.ts";
-
-/** A ticker's features, shape (k, n): column after column, as they are read. */
-interface FeatureColumns {
-  readonly columns: readonly string[];
-  readonly values: Float64Array;
-  readonly n: number;
-}
 
 /**
  * Joins two ascending lists of days. The features of a day are paired with the price of the same day, without a shift.
  * @returns shape (r) each, ascending: indices into the price dates and into the feature dates.
  */
-export function joinRows(
-  priceDays: Int32Array,
-  featureDays: Int32Array,
-): { readonly price: Int32Array; readonly feature: Int32Array } {
+export function joinRows(priceDays: Int32Array, featureDays: Int32Array) {
   const longest = Math.min(priceDays.length, featureDays.length);
   const [price, feature] = [new Int32Array(longest), new Int32Array(longest)];
   let r = 0;
@@ -34,30 +24,18 @@ export function joinRows(
 }
 
 /** @returns the column indices, in order, that have a finite value on at least one of the given feature dates. */
-export function columnsWithValues({ columns, values, n }: FeatureColumns, dates: Int32Array): number[] {
-  const hasValue = (c: number) => dates.some((date) => Number.isFinite(values[c * n + date]!));
+export function columnsWithValues({ columns, values, days }: TickerFeatures, dates: Int32Array): number[] {
+  const hasValue = (c: number) => dates.some((date) => Number.isFinite(values[c * days.length + date]!));
   return [...columns.keys()].filter(hasValue);
 }
 
-/** Which rows have every feature, and why the others do not. */
-interface Completeness {
-  /** Shape (r): positions of the rows without a missing value. */
-  readonly complete: Int32Array;
-  /** The number of other rows on which every missing feature has been missing since the first row: they only wait for its window. */
-  readonly warmUpRows: number;
-  /** The index of the column that waits longest, the first one if equal; undefined if none does. */
-  readonly slowest: number | undefined;
-  /** Shape (columns): the number of rows on which that column is missing, without those that wait for a window. */
-  readonly missingByColumn: Int32Array;
-}
-
-/** Looks for missing values on the given feature dates, in the given columns only. */
+/** Which rows have every feature, and why the others do not: on the given feature dates, in the given columns only. */
 export function completeRows(
-  { values, n }: FeatureColumns,
+  { values, days }: TickerFeatures,
   columns: readonly number[],
   dates: Int32Array,
-): Completeness {
-  const isPresent = (column: number, date: number) => Number.isFinite(values[column * n + date]!);
+) {
+  const isPresent = (column: number, date: number) => Number.isFinite(values[column * days.length + date]!);
   const waits = columns.map((column) => {
     const first = dates.findIndex((date) => isPresent(column, date));
     return first < 0 ? dates.length : first;
@@ -74,34 +52,33 @@ export function completeRows(
   }
   const longest = waits.reduce((a, b) => Math.max(a, b), 0);
   return {
+    /** Shape (r): positions of the rows without a missing value. */
     complete: Int32Array.from(complete),
+    /** The number of other rows on which every missing feature has been missing since the first row: they only wait for its window. */
     warmUpRows,
+    /** The index of the column that waits longest, the first one if equal; undefined if none does. */
     slowest: longest === 0 ? undefined : waits.indexOf(longest),
+    /** Shape (columns): the number of rows on which that column is missing, without those that wait for a window. */
     missingByColumn,
   };
 }
 
 /** Turns columns into rows. @returns shape (dates, columns), row-major. */
 export function gatherRowMajor(
-  { values, n }: FeatureColumns,
+  { values, days }: TickerFeatures,
   columns: readonly number[],
   dates: Int32Array,
 ): Float64Array {
   const x = new Float64Array(dates.length * columns.length);
   let at = 0;
-  for (const date of dates) for (const column of columns) x[at++] = values[column * n + date]!;
+  for (const date of dates) for (const column of columns) x[at++] = values[column * days.length + date]!;
   return x;
 }
 
 /** The order of rows by two dates each, the first before the second; rows with equal dates keep their order. Shape (n) each. */
 export function orderByDates(first: Int32Array, second: Int32Array): Int32Array {
-  return sortByDay(
-    sortByDay(
-      first.map((_, i) => i),
-      second,
-    ),
-    first,
-  );
+  const rows = first.map((_, i) => i);
+  return sortByDay(sortByDay(rows, second), first);
 }
 
 /** A stable counting sort. @param order shape (n), row numbers; `days` shape (n), by row number. */
@@ -127,58 +104,29 @@ export function countBefore(ascending: Int32Array, day: Day): number {
   return from;
 }
 
-/** How many rows each step of building a ticker's panel kept, and what it removed. */
-export interface RowCounts {
-  readonly priceDates: number;
-  readonly nonpositivePrices: number;
-  /** Price dates without a label because two of the next prices are too far apart. */
-  readonly longGaps: number;
-  /** Price dates that are also in the feature blob. */
-  readonly featureRows: number;
-  /** Feature rows whose label is known by the cut. */
-  readonly candidates: number;
-  readonly features: number;
-  /** Features without a value on the candidates. */
-  readonly emptyFeatures: number;
-  /** Feature rows that lack a kept feature. */
-  readonly rowsWithMissing: number;
-  readonly fitRows: number;
-  readonly scoreRows: number;
-}
-
-/** One sentence that leads from price dates to fit rows. */
-export function describeCounts(counts: RowCounts, cut: Day): string {
-  const { nonpositivePrices, features, rowsWithMissing } = counts;
-  const zero = nonpositivePrices === 0 ? "" : ` (${nonpositivePrices} without a price above zero)`;
-  return (
-    `${counted(counts.priceDates, "price date")}${zero}, ${counts.featureRows} of them with a feature row, ` +
-    `${counts.candidates} with a label known by ${formatDay(cut)}; ` +
-    `${features - counts.emptyFeatures} of ${counted(features, "feature")} have values there, ` +
-    `${counted(rowsWithMissing, "row")} ${rowsWithMissing === 1 ? "lacks" : "lack"} at least one`
-  );
-}
-
 /** The warnings of one ticker's rows, in the order of the steps that caused them, without rows that wait for the window of a feature. */
 export function rowWarnings(facts: {
   readonly ticker: string;
-  readonly counts: RowCounts;
+  readonly priceDates: number;
+  readonly nonpositivePrices: number;
+  readonly longGaps: number;
   readonly emptyNames: readonly string[];
   readonly columns: readonly string[];
-  readonly missing: Pick<Completeness, "warmUpRows" | "missingByColumn">;
+  /** Rows that lack a feature whose window is full. */
+  readonly lacking: number;
+  readonly missingByColumn: Int32Array;
   /** The two successive price dates that are furthest apart. */
   readonly largestGap: Int32Array;
   readonly delay: number;
   readonly suspicious: ReturnType<typeof suspiciousPrices>;
 }): Warning[] {
-  const { ticker, counts, emptyNames, missing, largestGap, delay, suspicious } = facts;
-  const { longGaps, priceDates } = counts;
-  const { missingByColumn } = missing;
+  const { ticker, emptyNames, lacking, missingByColumn, largestGap, delay, suspicious } = facts;
+  const { longGaps, priceDates } = facts;
   const gapShare = Number(((100 * longGaps) / priceDates).toPrecision(2));
   const [far, after] =
     delay === 0
       ? ["the next price is", "later"]
       : [`one of the next ${delay + 1} prices is`, "after the one before it"];
-  const lacking = counts.rowsWithMissing - missing.warmUpRows;
   const worst = missingByColumn.reduce((best, count, c) => (count > missingByColumn[best]! ? c : best), 0);
   const { count: strange = 0, text } = suspicious ?? {};
   const found: (Pick<Warning, "code" | "message"> & { readonly count: number })[] = [
@@ -204,7 +152,7 @@ export function rowWarnings(facts: {
   const warnings = found
     .filter(({ count }) => count > 0)
     .map(({ code, message, count }): Warning => ({ code, message: `${ticker}: ${message}`, ticker, count }));
-  return [...nonpositivePrices(ticker, counts.nonpositivePrices), ...warnings];
+  return [...nonpositivePrices(ticker, facts.nonpositivePrices), ...warnings];
 }
 
 /** The warning of prices that count as missing; none without such prices. */

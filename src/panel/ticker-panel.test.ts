@@ -138,7 +138,6 @@ test("counts rows that wait for the window of a feature separately from the warn
   const waiting = lacking({ mom: [0, 1, 2], vol: [0, 1, 2, 3, 4] });
   assert.deepEqual(waiting.warmUp, { rows: 5, feature: "vol" });
   assert.deepEqual(waiting.warnings, []);
-  assert.equal(waiting.counts.rowsWithMissing, 5);
 
   // On row 1, mom is missing after it was present, so that row lacks something besides what it waits for.
   const torn = lacking({ mom: [1, 30], vol: [0, 1, 2, 3, 4] });
@@ -157,14 +156,6 @@ test("counts rows that wait for the window of a feature separately from the warn
   const none = lacking({ mom: [30] });
   assert.deepEqual(none.warmUp, { rows: 0, feature: undefined });
   assert.equal(countOf(none.warnings, "missing_features"), 1);
-});
-
-test("labels of prices at the ends of the float64 range stay finite", () => {
-  const { quotes, dates } = clean(60);
-  const prices = new Map(quotes.prices).set(dates[10]!, 5e-324).set(dates[11]!, 1.7e308);
-  const panel = build({ ...quotes, prices }, dates[0]!, dates[59]!, dates[59]!);
-  assert.ok(Math.abs(panel.y[10]! - (Math.log(1.7e308) - Math.log(5e-324))) < 1e-9);
-  assert.equal(panel.y.subarray(0, 59).every(Number.isFinite), true);
 });
 
 test("monthly prices fail as sparse_prices, weekly ones are accepted", () => {

@@ -1,6 +1,6 @@
 import { MucastError } from "../contract/errors/errors.ts";
 import { counted } from "../contract/errors/wording.ts";
-import type { Day } from "../contract/market/dates.ts";
+import { type Day, formatDay } from "../contract/market/dates.ts";
 import { suspiciousPrices } from "../contract/market/suspicious-prices.ts";
 import {
   sparseGapDays,
@@ -16,10 +16,8 @@ import {
   columnsWithValues,
   completeRows,
   countBefore,
-  describeCounts,
   gatherRowMajor,
   joinRows,
-  type RowCounts,
   rowWarnings,
 } from "./rows.ts";
 import type { ResolvedWindow } from "./window.ts";
@@ -60,7 +58,6 @@ export interface TickerPanel {
   /** How many rows were dropped because they wait for the window of a feature, and the one that waits longest, the first if equal. */
   readonly warmUp: { readonly rows: number; readonly feature: string | undefined };
   readonly warnings: readonly Warning[];
-  readonly counts: RowCounts;
   /** The number of last columns that are z-scores among the tickers of a date; absent without `cross_section`. */
   readonly zScores?: number;
   /** What models learn instead of `y`, with target `relative`. */
@@ -72,7 +69,6 @@ export interface TickerPanel {
   readonly joins?: Day;
 }
 
-/** A panel without its features. */
 export type PanelRows = Omit<TickerPanel, "x">;
 
 /** Shape (fit): the labels of the fit rows. */
@@ -132,10 +128,8 @@ export function buildTickerPanel({ ticker, prices, features, window }: TickerInp
   const isKnown = (labelDay: Day) => labelDay !== NO_LABEL_DAY && labelDay <= window.cut;
   const candidates = joined.feature.filter((_, r) => isKnown(labels.labelDays[joined.price[r]!]!));
 
-  const columnar = { columns: features.columns, values: features.values, n: features.days.length };
-  const kept = columnsWithValues(columnar, candidates);
-  const missing = completeRows(columnar, kept, joined.feature);
-  const { complete, warmUpRows } = missing;
+  const kept = columnsWithValues(features, candidates);
+  const { complete, warmUpRows, slowest, missingByColumn } = completeRows(features, kept, joined.feature);
 
   const rowPrice = complete.map((r) => joined.price[r]!);
   const labelDays = rowPrice.map((p) => labels.labelDays[p]!);
@@ -161,21 +155,20 @@ export function buildTickerPanel({ ticker, prices, features, window }: TickerInp
   };
   if (counts.fitRows < MIN_FIT_ROWS) throw tooShort(ticker, counts, priced.days, window);
 
+  const { priceDates: dated, nonpositivePrices, longGaps, rowsWithMissing } = counts;
+  const featureRows = complete.map((r) => joined.feature[r]!);
   return {
-    ...{ ticker, columns, days, labelDays, fit, score, counts },
-    x: gatherRowMajor(
-      columnar,
-      kept,
-      complete.map((r) => joined.feature[r]!),
-    ),
+    ...{ ticker, columns, days, labelDays, fit, score },
+    x: gatherRowMajor(features, kept, featureRows),
     y: Float64Array.from(rowPrice, (p) => labels.y[p]!),
     spacing: rowPrice.map((p) => spacing[p]!),
     volatility: Float64Array.from(rowPrice, (p) => volatility[p]!),
     lastPriceDay: priced.days.at(-1)!,
     lastFeatureDay: features.days.findLast((day) => day >= window.start && day <= window.end),
-    warmUp: { rows: warmUpRows, feature: warmUpRows === 0 ? undefined : columns[missing.slowest!] },
+    warmUp: { rows: warmUpRows, feature: warmUpRows === 0 ? undefined : columns[slowest!] },
     warnings: rowWarnings({
-      ...{ ticker, counts, columns, missing },
+      ...{ ticker, priceDates: dated, nonpositivePrices, longGaps, columns, missingByColumn },
+      lacking: rowsWithMissing - warmUpRows,
       emptyNames: features.columns.filter((_, c) => !kept.includes(c)),
       largestGap: priced.days.subarray(labels.largestGap, labels.largestGap + 2),
       delay: window.delay ?? 0,
@@ -183,6 +176,18 @@ export function buildTickerPanel({ ticker, prices, features, window }: TickerInp
     }),
   };
 }
+
+/**
+ * How many rows each step of building a panel kept, and what it removed: `longGaps` are price dates without a label, `candidates` the feature
+ * rows whose label is known by the cut, `emptyFeatures` have no value on these.
+ */
+type RowCounts = Readonly<
+  Record<
+    | ("priceDates" | "nonpositivePrices" | "longGaps" | "featureRows" | "candidates")
+    | ("features" | "emptyFeatures" | "rowsWithMissing" | "fitRows" | "scoreRows"),
+    number
+  >
+>;
 
 /** A longer window would not help if most dates have no label. */
 function tooShort(
@@ -193,7 +198,14 @@ function tooShort(
 ): MucastError {
   const gapDays = sparseGapDays(priceDays);
   if (gapDays === undefined) {
-    const message = `${ticker} has ${counted(rows.fitRows, "fit row")}, at least ${MIN_FIT_ROWS} are needed: ${describeCounts(rows, window.cut)}`;
+    const { nonpositivePrices, features, rowsWithMissing } = rows;
+    const zero = nonpositivePrices === 0 ? "" : ` (${nonpositivePrices} without a price above zero)`;
+    const message =
+      `${ticker} has ${counted(rows.fitRows, "fit row")}, at least ${MIN_FIT_ROWS} are needed: ` +
+      `${counted(rows.priceDates, "price date")}${zero}, ${rows.featureRows} of them with a feature row, ` +
+      `${rows.candidates} with a label known by ${formatDay(window.cut)}; ` +
+      `${features - rows.emptyFeatures} of ${counted(features, "feature")} have values there, ` +
+      `${counted(rowsWithMissing, "row")} ${rowsWithMissing === 1 ? "lacks" : "lack"} at least one`;
     return new MucastError("insufficient_history", message, { ticker, rows });
   }
   const message = `${ticker} ${sparsePrices(gapDays)}: ${rows.longGaps} of ${counted(priceDays.length, "price date")} have no label`;

@@ -6,7 +6,7 @@ import { slowWindows } from "../../test/twins/network-plan-twin.ts";
 import { slowPanel, type TwinRow } from "../../test/twins/panel-twin.ts";
 import { formatDay, parseDay } from "../contract/market/dates.ts";
 import { buildTickerPanel } from "./ticker-panel.ts";
-import { constantTarget, planWindows, splitSizes, type WindowPlan, type WindowRows } from "./window-plan.ts";
+import { constantTarget, planWindows, type WindowPlan, type WindowRows } from "./window-plan.ts";
 
 const WINDOW = { start: parseDay("2019-01-01")!, end: parseDay("2029-12-31")! };
 
@@ -92,12 +92,4 @@ test("the returns of a price that grows by the same rate every day are constant 
     assert.equal(error(returns(rate)), "constant_target", `${rate}`);
   }
   assert.equal(error(returns(0.01).with(7, 0.01 + 1e-12)), undefined);
-});
-
-test("splits samples into fifths, or into parts of fifteen per cent, rounded down to at least one", () => {
-  assert.deepEqual(splitSizes(100, false), { train: 80, validate: 20, calibrate: 0 });
-  assert.deepEqual(splitSizes(100, true), { train: 70, validate: 15, calibrate: 15 });
-  assert.deepEqual(splitSizes(44, true), { train: 32, validate: 6, calibrate: 6 });
-  assert.deepEqual(splitSizes(4, false), { train: 3, validate: 1, calibrate: 0 });
-  assert.deepEqual(splitSizes(1, true), { train: 0, validate: 1, calibrate: 1 });
 });

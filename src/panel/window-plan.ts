@@ -78,21 +78,12 @@ export function hasScoreWindow({ score }: Pick<WindowRows, "score">, lookback: n
 /** Forecasts of a network that learned from fewer samples are noise. The same as the fit rows that a ticker needs. */
 export const MIN_TRAINING_SAMPLES = 30;
 
-/** The number of samples in each part; in time they follow one another in this order. */
-interface SplitSizes {
-  /** The weights are learned from these. */
-  readonly train: number;
-  /** Early stopping monitors the loss on these. */
-  readonly validate: number;
-  /** Used neither for training nor for early stopping: their residuals make the intervals. 0 without intervals. */
-  readonly calibrate: number;
-}
-
 /**
- * Splits n samples by time: 80 / 20, or 70 / 15 / 15 if intervals need their own part. Parts are rounded down, but to at least 1,
- * and the training part gets the rest, which may be too few, or none.
+ * Splits n samples by time: 80 / 20, or 70 / 15 / 15 if intervals need their own part. The weights are learned from the first part, early
+ * stopping monitors the loss on the second, and the residuals of the third make the intervals. Parts are rounded down, but to at least 1, and
+ * the training part gets the rest, which may be too few, or none.
  */
-export function splitSizes(n: number, calibrates: boolean): SplitSizes {
+export function splitSizes(n: number, calibrates: boolean) {
   const percent = calibrates ? 15 : 20;
   const part = Math.max(1, Math.floor((percent * n) / 100));
   const parts = calibrates ? 2 : 1;

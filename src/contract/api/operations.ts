@@ -3,7 +3,7 @@ import { dlConfigSchema } from "../config/dl-settings.ts";
 import { SUBMITTED_OPERATIONS, type SubmittedOperation } from "../config/job-operations.ts";
 import { TAG_LIMITS } from "../config/limits.ts";
 import { mlConfigSchema } from "../config/ml-settings.ts";
-import { architecturesOf } from "../config/networks/networks.ts";
+import { architecturesOf } from "../config/networks.ts";
 import {
   auditPayloadSchema,
   payloadSchema,

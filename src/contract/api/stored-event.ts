@@ -60,7 +60,6 @@ export const EVENT_TYPES = storedEventSchema.options.map(({ shape }) => shape.ty
   ...StoredEventType[],
 ];
 
-/** Whether an event ends its operation. */
 export function isFinal(type: StoredEventType): boolean {
   return ["succeeded", "failed", "canceled"].includes(type);
 }

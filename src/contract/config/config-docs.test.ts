@@ -7,7 +7,7 @@ import { unwrap } from "../errors/faults.ts";
 import { MODELS } from "../model-params/models.ts";
 import { dotPredictionSchema } from "./dl-settings.ts";
 import { mlParamsSchema } from "./ml-settings.ts";
-import { LOSS_TYPES, NETWORKS } from "./networks/networks.ts";
+import { LOSS_TYPES, NETWORKS } from "./networks.ts";
 
 const read = (name: string) => readFileSync(new URL(`../../../docs/${name}`, import.meta.url), "utf8");
 const page = read("config.md");

@@ -3,8 +3,8 @@ import { show, valueAt } from "../errors/faults.ts";
 import { type RawJson, type RawObject, rawNumbers } from "../json/json-text.ts";
 import type { Warning } from "../problems/warnings.ts";
 import * as s from "../schema/open-schema.ts";
-import { type Choice, readCandidates } from "./choice/candidates.ts";
-import { dlChoiceSchema } from "./choice/choice-config.ts";
+import { type Choice, readCandidates } from "./candidates.ts";
+import { dlChoiceSchema } from "./choice-config.ts";
 import { LIMITS } from "./limits.ts";
 import {
   ARCHITECTURES,
@@ -19,7 +19,7 @@ import {
   networkOf,
   type TrainingSpec,
   trainingParamsSchema,
-} from "./networks/networks.ts";
+} from "./networks.ts";
 import { intervalsSchema, panelFields, SCALERS, shrinkageSchema } from "./panel-settings.ts";
 import { isObject, parseConfig } from "./parse-config.ts";
 
@@ -87,7 +87,6 @@ type DotPrediction = z.infer<typeof dotPredictionSchema>;
 const SECTIONS = ["training_params", "data_processing", "models_params"] as const;
 type Section = (typeof SECTIONS)[number];
 
-/** A config of run_dl_job, and the network that it comes to. */
 export interface DlSettings
   extends Readonly<Omit<DotPrediction, "current option" | "global_settings" | "choice" | Section>>,
     Readonly<z.infer<typeof globalSettingsSchema>>,

@@ -2,7 +2,6 @@ import { z } from "zod";
 import * as s from "../schema/open-schema.ts";
 import { LIMITS } from "./limits.ts";
 
-/** Which side of a forecast has a bound. */
 export const INTERVAL_BOUNDS = ["both", "lower", "upper"] as const;
 
 /** How the intervals are made: `adaptive` follows the ticker's volatility, `split` keeps a constant width. Our addition. */
@@ -91,7 +90,6 @@ const sharedSchema = z.object({
   window: z.int().optional(),
 });
 
-/** What the configs of both jobs have. */
 export type SharedSettings = Readonly<z.infer<typeof sharedSchema>>;
 export type Intervals = Readonly<NonNullable<SharedSettings["intervals"]>>;
 export type PanelSettings = Pick<SharedSettings, "delay" | "target" | "cross_section">;

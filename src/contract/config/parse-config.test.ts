@@ -11,12 +11,6 @@ import { ownSection, parseConfig, REMOVED_SETTINGS } from "./parse-config.ts";
 
 const ml = (params: object, beside: object = {}) =>
   parseConfig(JSON.stringify({ "ML params": params, ...beside }), mlConfigSchema, "run_ml_job");
-const dl = (prediction: object, beside: object = {}) =>
-  parseConfig(
-    JSON.stringify({ "NN params": { "Dot prediction": prediction }, ...beside }),
-    dlConfigSchema,
-    "run_dl_job",
-  );
 
 function faults(body: () => unknown, code: ErrorCode = "invalid_request"): readonly Fault[] {
   try {
@@ -46,28 +40,6 @@ test("fills in every default of run_ml_job", () => {
     cross_section: false,
     importance: false,
   });
-});
-
-test("one error contains all faults, each with its path, its value and the nearest name", () => {
-  const found = faults(() =>
-    ml({
-      modle: "rf",
-      n_splits: "3",
-      cv_test_size: 0,
-      intervals: { alpha: 1, bond: "both" },
-      scaler: "minmx",
-    }),
-  );
-  assert.deepEqual(Object.fromEntries(found.map(({ path, suggestion }) => [path, suggestion])), {
-    "config.ML params.model": "model",
-    "config.ML params.modle": "model",
-    "config.ML params.n_splits": undefined,
-    "config.ML params.cv_test_size": undefined,
-    "config.ML params.intervals.alpha": undefined,
-    "config.ML params.intervals.bond": "bound",
-    "config.ML params.scaler": "minmax",
-  });
-  assert.match(found.find(({ path }) => path.endsWith("n_splits"))!.message, /must be a number, got "3"/);
 });
 
 test("test_size means cv_test_size, and different values for both are a fault", () => {
@@ -109,48 +81,6 @@ test("the fault of the other job's section names that job", () => {
     path: "config.ML params",
     message: 'is required; "NN params" is the section of run_dl_job',
   });
-});
-
-test("refuses values outside their ranges", () => {
-  for (const params of [
-    { n_splits: 0 },
-    { n_splits: 1e9 },
-    { cv_test_size: -1 },
-    { intervals: { alpha: 0 } },
-    { intervals: null },
-    { model_params: [] },
-    ...[{ fit: "all" }, { target: "ranks" }, { cross_section: "yes" }],
-    ...[{ refit_every: 0 }, { refit_every: 1.5 }, { refit_every: 10_001 }],
-    ...[{ window: 29 }, { window: 100_001 }, { ensemble: 0 }, { ensemble: 51 }],
-    ...[{ smoothing: {} }, { smoothing: { half_life: -1 } }, { smoothing: { half_life: 64 } }],
-  ]) {
-    assert.equal(faults(() => ml({ model: "rf", ...params })).length, 1, JSON.stringify(params));
-  }
-  for (const params of [{ refit_every: 0 }, { refit_every: 10_001 }, { window: 41 }, { window: 100_001 }]) {
-    assert.equal(faults(() => dl({ "current option": "mlp", ...params })).length, 1, JSON.stringify(params));
-  }
-});
-
-test("refuses seeds of an ensemble that scikit-learn does not know", () => {
-  const forest = (random_state: number) => ({
-    "ML params": { model: "rf", ensemble: 3, model_params: { random_state } },
-  });
-  const text = (seed: number) => JSON.stringify(forest(seed));
-  assert.equal(parseMlSettings(text(2 ** 32 - 3)).settings.ensemble, 3);
-  const [fault] = faults(() => parseMlSettings(text(2 ** 32 - 2)));
-  assert.deepEqual(fault, {
-    path: "config.ML params.ensemble",
-    message: "makes the last seed 4294967296, above 4294967295",
-  });
-});
-
-test("refuses a config that is not an object, over 32 KiB, or broken", () => {
-  for (const text of ["[]", "3", '"x"', "null"]) {
-    assert.ok(faults(() => parseConfig(text, mlConfigSchema, "run_ml_job")).length > 0);
-  }
-  const long = JSON.stringify({ "ML params": { model: "rf", model_params: { a: "x".repeat(33_000) } } });
-  faults(() => parseConfig(long, mlConfigSchema, "run_ml_job"), "too_large");
-  faults(() => parseConfig('{"ML params": ', mlConfigSchema, "run_ml_job"));
 });
 
 const ML = '{\n  "model": "ridge", "model_params": {"alpha": 1.0, "tol": 1e-04}\n}';

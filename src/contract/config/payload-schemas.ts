@@ -164,7 +164,6 @@ export const OPTION_SCHEMAS = {
   validate_job: jobOptionsSchema.extend({ operation }),
 } as const satisfies Record<SubmittedOperation | "validate_job", z.ZodObject>;
 
-/** What a payload may be for. */
 export type PayloadUse = keyof typeof PAYLOAD_SCHEMAS;
 
 export type PayloadOptions = Readonly<Record<string, unknown>>;

@@ -1,9 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import fc from "fast-check";
 import type { ErrorCode } from "../errors/error-codes.ts";
 import { MucastError } from "../errors/errors.ts";
-import { isRawNumber, rawNumbers } from "../json/json-text.ts";
 import type { SubmittedOperation } from "./job-operations.ts";
 import { LIMITS, TAG_LIMITS } from "./limits.ts";
 import { type PayloadChecks, parsePayload } from "./payload.ts";
@@ -59,13 +57,6 @@ describe("a canonical payload", () => {
       '{"config":{"ML params":{"model":"ridge","model_params":{"alpha":1.50},"n_splits":5}},' +
         `"data_extractor_url":"${PRICES}","feature_url":"${FEATURES}"}`,
     );
-  });
-
-  it("differs if Python would read numbers differently", () => {
-    const alpha = (text: string) =>
-      parsePayload("run_ml_job", payload(ridge(`,"model_params":{"alpha":${text}}`))).canonical;
-    assert.notEqual(alpha("1"), alpha("1.0"));
-    assert.equal(alpha("1.0"), alpha(" 1.0 "));
   });
 });
 
@@ -125,15 +116,6 @@ describe("an invalid payload", () => {
     assert.match(both.message, /config: has 32769 bytes; at most 32768/);
   });
 
-  it("causes one error with keys that occur twice, at the top and inside the config, and every other fault", () => {
-    const text = payload('{"ML params":{"model":"ridge","n_splits":3,"n_splits":0}}', '"config":{},');
-    assert.deepEqual(told(refusal(text), "invalid_request"), [
-      "config",
-      "config.ML params.n_splits",
-      "config.ML params.n_splits",
-    ]);
-  });
-
   it("causes one error with both URLs that may not be read, by the path of their field", () => {
     const checkUrl = (url: string) =>
       url.includes("a.example") ? undefined : { message: "is outside the allowed origins" };
@@ -149,18 +131,6 @@ describe("an invalid payload", () => {
     assert.match(empty.message, /^feature_url: must not be empty/);
   });
 
-  it("has the title and the advice of its URLs if all have the same", () => {
-    const heading = { title: "a name", advice: "correct the name" };
-    const refusedWith = (first: object, second: object) =>
-      refusal(payload(ridge()), "run_ml_job", {
-        checkUrl: (url) => ({ message: "is refused", ...(url === FEATURES ? first : second) }),
-      }).data;
-    const { title, advice, faults } = refusedWith({ heading }, { heading });
-    assert.deepEqual({ title, advice }, heading);
-    assert.deepEqual(Object.keys(faults![0]!), ["path", "message"]);
-    assert.equal(refusedWith({ heading }, {}).title, undefined);
-  });
-
   for (const [text, expected] of [
     ["[]", /^payload: must be an object, got \[\]/],
     ["{}", /feature_url: is required; data_extractor_url: is required; config: is required/],
@@ -170,23 +140,6 @@ describe("an invalid payload", () => {
     [payload(`${'{"a":'.repeat(64)}[1]${"}".repeat(64)}`), /more than 65 levels/],
   ] as const)
     it(`says what is wrong with ${text.slice(0, 30)}`, () => assert.match(refusal(text).message, expected));
-});
-
-it("results in a payload or a MucastError with paths for every text", () => {
-  const names = fc.constantFrom("feature_url", "data_extractor_url", "config", "confg", "__proto__");
-  const held = fc.oneof(fc.json({ maxDepth: 3 }), fc.constantFrom(ridge(), ridge(',"n_splits":-1'), '""'));
-  const members = fc.array(fc.tuple(names, held), { maxLength: 5 });
-  fc.assert(
-    fc.property(members, fc.constantFrom("run_ml_job", "run_dl_job"), (entries, operation) => {
-      const text = `{${entries.map(([name, value]) => `${JSON.stringify(name)}:${value}`).join(",")}}`;
-      try {
-        assert.ok(!isRawNumber(rawNumbers(parsePayload(operation, text).config)));
-      } catch (error) {
-        assert.ok(error instanceof MucastError, String(error));
-        assert.ok((error.data.faults ?? []).every(({ path }) => path !== "" && !path.startsWith(".")));
-      }
-    }),
-  );
 });
 
 it("reports the first 100 faults of a body full of faults, and how many more there are", () => {
@@ -242,15 +195,6 @@ describe("the payload of an audit, a preview and a replay", () => {
       "output_url",
     ]);
   });
-});
-
-it("refuses more values than a payload can have, members or nested, but does not count those of the config", () => {
-  const members = (count: number) => Array.from({ length: count }, (_, index) => `, "k${index}": 1`).join("");
-  for (const after of [members(2_000), `, "accept": [${"1,".repeat(2_000)}1]`])
-    assert.equal(refusal(payload(ridge(), "", after)).code, "too_large");
-  assert.equal(refusal(payload(ridge(), "", members(1_000))).data.faults?.length, 100);
-  const config = `{"other": [${"1,".repeat(3_000)}1]}`;
-  assert.deepEqual(told(refusal(payload(config)), "invalid_request"), ["config.ML params", "config.other"]);
 });
 
 describe("tags", () => {

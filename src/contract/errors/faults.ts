@@ -119,19 +119,12 @@ export function valueAt(input: unknown, path: readonly PropertyKey[]): unknown {
 
 /** The keys of the object at `path` in a schema. The path may lead through lists. */
 export function knownKeys(schema: z.ZodType, path: readonly PropertyKey[]): string[] {
-  const inner = path.reduce<z.ZodType | undefined>(
-    (here, part) => unwrap(typeof part === "number" ? elementOf(here) : shapeOf(here)[String(part)]),
-    unwrap(schema),
-  );
-  return Object.keys(shapeOf(inner));
-}
-
-function elementOf(schema: z.ZodType | undefined): z.ZodType | undefined {
-  return (schema as z.ZodArray<z.ZodType> | undefined)?.element;
-}
-
-function shapeOf(schema: z.ZodType | undefined): Readonly<Record<string, z.ZodType>> {
-  return (schema as z.ZodObject<Record<string, z.ZodType>> | undefined)?.shape ?? {};
+  const inside = (schema: z.ZodType | undefined) =>
+    unwrap(schema) as { element?: z.ZodType; shape?: Record<string, z.ZodType> } | undefined;
+  let here = inside(schema);
+  for (const part of path)
+    here = inside(typeof part === "number" ? here?.element : here?.shape?.[String(part)]);
+  return Object.keys(here?.shape ?? {});
 }
 
 /** What a schema with a default, a transform or the like is about. */

@@ -7,7 +7,6 @@ export function causeOf(error: unknown): string {
   return `${CAUSES[code] ?? "the system refused"} (${code})`;
 }
 
-/** The system's error code, such as `ENOENT`. */
 export function codeOf(error: unknown): string | undefined {
   if (!(error instanceof Error) || !("code" in error)) return undefined;
   return typeof error.code === "string" ? error.code : undefined;

@@ -48,16 +48,14 @@ export function userFolder(
   const { below, instead } = FOLDERS[variable];
   const named = env[variable];
   if (named !== undefined && isAbsolute(named)) return named;
-  const parent = env.HOME !== undefined && isAbsolute(env.HOME) ? env.HOME : listedHome(home);
-  if (isAbsolute(parent)) return join(parent, ...below);
+  const parents = [() => env.HOME ?? "", home];
+  for (const parent of parents) {
+    try {
+      if (isAbsolute(parent())) return join(parent(), ...below);
+    } catch {
+      // The user is not in the list.
+    }
+  }
   const message = `this user has no home folder: HOME is not set to an absolute path; set it, or ${instead}`;
   throw new MucastError("invalid_request", message, { path: "HOME" });
-}
-
-function listedHome(home: () => string): string {
-  try {
-    return home();
-  } catch {
-    return "";
-  }
 }

@@ -13,8 +13,10 @@ export async function withOptionalPackages<T>(feature: string, load: () => Promi
     return await load();
   } catch (error) {
     const { optionalDependencies } = JSON.parse(readFileSync(PACKAGE, "utf8"));
-    const missing = missingPackage(error, Object.keys(optionalDependencies));
-    if (missing === undefined) throw error;
+    const { code, message } = error as NodeJS.ErrnoException;
+    const isMissing = (name: string) => message.startsWith(`Cannot find package '${name}'`);
+    const missing = Object.keys(optionalDependencies).find(isMissing);
+    if (code !== "ERR_MODULE_NOT_FOUND" || missing === undefined) throw error;
     const packages = Object.entries(optionalDependencies).map(([name, version]) => `${name}@${version}`);
     throw new MucastError(
       "invalid_request",
@@ -23,10 +25,4 @@ export async function withOptionalPackages<T>(feature: string, load: () => Promi
       { package: missing },
     );
   }
-}
-
-function missingPackage(error: unknown, optional: readonly string[]): string | undefined {
-  const { code, message } = error as NodeJS.ErrnoException;
-  if (code !== "ERR_MODULE_NOT_FOUND") return undefined;
-  return optional.find((name) => message.startsWith(`Cannot find package '${name}'`));
 }

@@ -18,11 +18,6 @@ test("a process has a start time until it ends", async (t) => {
   );
 });
 
-test("a pid without a process is not running", () => {
-  const beyond = 2 ** 22 + 1;
-  assert.deepEqual([startTimeOf(beyond), isRunning(beyond)], [undefined, false]);
-});
-
 test("a mark distinguishes a living process from one that ended, even if its pid was reused", () => {
   const [machine, pid, start] = processMark().split("-");
   assert.equal(isGone(processMark()), false);

@@ -33,7 +33,6 @@ export const LIBRARY_TITLES = {
 export type ModelName = keyof typeof CLASSES;
 export type Library = keyof typeof LIBRARY_TITLES;
 
-/** A regressor: its name in configs and outputs, and the class in its library. */
 export interface Model {
   readonly name: ModelName;
   readonly library: Library;

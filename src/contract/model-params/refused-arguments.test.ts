@@ -109,12 +109,6 @@ describe("an argument that changes what is learned", () => {
       assert.equal(refusal("catboost", { [name]: [] }), undefined);
     }
   });
-
-  it("may be given as its own default", () => {
-    assert.equal(refusal("lightgbm", { num_class: 1 }), undefined);
-    assert.equal(refusal("lightgbm", { early_stopping_rounds: 0, first_metric_only: false }), undefined);
-    assert.equal(refusal("catboost", { use_best_model: false, eval_fraction: 0.0 }), undefined);
-  });
 });
 
 describe("a GPU", () => {

@@ -46,21 +46,6 @@ describe("the arguments that mucast adds", () => {
     assert.equal(passed("random_forest", '{"random_state": null}'), '{"random_state":null,"n_jobs":1}');
   });
 
-  it("do not replace the caller's verbosity, under any name", () => {
-    assert.doesNotMatch(passed("lightgbm", '{"verbosity": 1}'), /"verbose"/);
-    assert.doesNotMatch(passed("lightgbm", '{"verbose": 1}'), /-1/);
-    assert.doesNotMatch(passed("catboost", '{"silent": true}'), /verbose/);
-    assert.doesNotMatch(passed("catboost", '{"logging_level": "Info"}'), /verbose/);
-    assert.match(passed("xgboost", '{"verbosity": 2}'), /"verbosity":2/);
-  });
-
-  it("come after the caller's, which keep their order", () => {
-    assert.equal(
-      passed("lasso", '{"tol": 1e-3, "alpha": 0.10, "max_iter": 50}'),
-      '{"tol":1e-3,"alpha":0.10,"max_iter":50,"random_state":42}',
-    );
-  });
-
   it("leave numbers as the caller wrote them", () => {
     assert.match(passed("random_forest", '{"max_features": 1.0}'), /"max_features":1\.0,/);
     assert.match(passed("random_forest", '{"max_features": 1}'), /"max_features":1,/);
@@ -101,11 +86,6 @@ describe("names", () => {
     assert.ok(accepted?.includes("learning_rate"));
     assert.ok(!accepted?.includes("machines") && !accepted?.includes("input_model"));
     assert.equal(refusal("lightgbm", '{"num_leaves": "many"}')!.data.accepted, undefined);
-  });
-
-  it("of JavaScript and Python mean nothing special", () => {
-    for (const name of ["__proto__", "constructor", "self", "kwargs", ""])
-      for (const { name: model } of MODELS) refuses(model, `{"${name}": {"x": 1}}`, /has no parameter/);
   });
 
   it("are resolved to the constructor's own, because lightgbm's defaults would otherwise take precedence", () => {
@@ -151,25 +131,6 @@ describe("types", () => {
   it("that no library accepts are faults", () => {
     for (const [model, text, message] of wrong) refuses(model, text, message);
   });
-
-  const right: [string, string][] = [
-    ["ridge", '{"alpha": 1}'],
-    ["lasso", '{"copy_X": false, "warm_start": true}'],
-    ["random_forest", '{"max_depth": null, "min_samples_leaf": 0.1, "max_features": "sqrt"}'],
-    ["lightgbm", '{"learning_rate": 1, "num_leaves": "31", "monotone_constraints": [1, 0, -1]}'],
-    ["lightgbm", '{"interaction_constraints": [[0, 1], [2]], "metric": ["l1", "l2"]}'],
-    ["xgboost", '{"max_depth": "6", "learning_rate": null, "monotone_constraints": "(1,0,0)"}'],
-    ["xgboost", '{"booster": "dart", "rate_drop": 0.1, "eval_metric": ["rmse", "mae"]}'],
-    ["catboost", '{"depth": 6.0, "l2_leaf_reg": 3, "ignored_features": [0], "eval_metric": "MAE"}'],
-    [
-      "quantile",
-      '{"solver_options": {"maxiter": 100, "presolve": false, "primal_feasibility_tolerance": 1e-9}}',
-    ],
-    ["xgboost", '{"verbosity": 3}'],
-  ];
-  it("that a library accepts are right", () => {
-    for (const [model, text] of right) assert.equal(outcome(model, text), "accepted", text);
-  });
 });
 
 it("one error has every fault with its path", () => {
@@ -184,28 +145,6 @@ it("one error has every fault with its path", () => {
 });
 
 describe("the record", () => {
-  it("contains every argument of a constructor that callers may give", () => {
-    for (const { name: model } of MODELS) {
-      const { resolved, estimator } = resolve(model);
-      for (const { name, native } of parametersOf(model).byName.values()) {
-        const isRefused = /not allowed/.test(outcome(model, { [name]: "surely no default" }));
-        if (!native && !isRefused) assert.ok(Object.hasOwn(resolved, name), `${model} ${name}`);
-      }
-      for (const [name, value] of Object.entries(estimator.params)) assert.deepEqual(resolved[name], value);
-    }
-  });
-
-  it("keeps its members, even those that callers may no longer give", () => {
-    assert.ok(Object.hasOwn(resolve("lightgbm").resolved, "class_weight"));
-    const catboost = resolve("catboost").resolved;
-    const refused = ["cat_features", "dictionaries", "simple_ctr", "text_features", "tokenizers"];
-    assert.deepEqual(
-      refused.map((name) => catboost[name]),
-      refused.map(() => null),
-    );
-    assert.ok(!Object.hasOwn(catboost, "early_stopping_rounds"));
-  });
-
   it("has the library's own defaults, with floats as floats, and the caller's values under the constructor's names", () => {
     assert.match(
       JSON.stringify(resolve("random_forest").resolved),
@@ -214,19 +153,6 @@ describe("the record", () => {
     const { resolved } = resolve("lightgbm", '{"eta": 0.050, "path_smooth": 1.0}');
     assert.match(JSON.stringify(resolved), /"learning_rate":0\.050,.*"path_smooth":1\.0/);
     assert.ok(!Object.hasOwn(resolved, "eta"));
-  });
-
-  it("has null if xgboost's linear booster has a different default from its trees", () => {
-    const { resolved } = resolve("xgboost", '{"booster": "gblinear", "learning_rate": null}');
-    assert.deepEqual([resolved.learning_rate, resolved.reg_lambda], [null, null]);
-    const given = resolve("xgboost", '{"booster": "gblinear", "lambda": 2}').resolved;
-    assert.equal(JSON.stringify(given.reg_lambda), "2");
-    assert.equal(JSON.stringify(resolve("xgboost", '{"booster": "dart"}').resolved.reg_lambda), "1.0");
-  });
-
-  it("has the library's default for null, in all libraries but scikit-learn", () => {
-    assert.equal(resolve("catboost", '{"depth": null}').resolved.depth, 6);
-    assert.equal(resolve("random_forest", '{"max_depth": null}').resolved.max_depth, null);
   });
 });
 

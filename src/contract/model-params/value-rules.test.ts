@@ -64,16 +64,6 @@ describe("how a value is checked", () => {
       );
     });
   }
-
-  it("needs no columns for parameters that the catalogue has", () => {
-    for (const [library, models] of Map.groupBy(MODELS, ({ library }) => library)) {
-      const known = new Set(models.flatMap(({ name }) => [...parametersOf(name).byName.keys()]));
-      assert.deepEqual(
-        wordsIn(WITHOUT_COLUMNS[library]).filter((name) => !known.has(name)),
-        [],
-      );
-    }
-  });
 });
 
 const demandsOf = (model: string, params: object | string) => resolve(model, params).columnDemands;

@@ -265,7 +265,6 @@ export function valueRule(library: Library, parameter: string): ValueRule | unde
   return Object.hasOwn(RULES[library], parameter) ? RULES[library][parameter] : undefined;
 }
 
-/** The need of an argument of a fit. */
 export interface ColumnDemand extends ColumnNeed {
   readonly path: string;
   /** The argument's value, shortened. */

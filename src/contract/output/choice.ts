@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { CHOICE_MEASURES, CHOICE_RULES } from "../config/choice/choice-config.ts";
+import { CHOICE_MEASURES, CHOICE_RULES } from "../config/choice-config.ts";
 import * as s from "../schema/open-schema.ts";
 import { laterFiguresSchema, type TestMethod, testMethodSchema } from "./metrics-schemas.ts";
 

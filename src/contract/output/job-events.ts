@@ -57,16 +57,12 @@ export type Stage = (typeof STAGES)[number];
  * - evaluate: tickers of each table.
  * - a check of an audit: its own units, such as jobs, blobs or tickers.
  */
-export interface Progress {
+export interface Progress extends Partial<Pick<EpochPoint, "ticker" | "member" | "epoch">> {
   readonly kind: "progress";
   readonly stage: Stage;
   readonly done: number;
   readonly total?: number;
-  /** The ticker whose network has finished an epoch; `portfolio` for a joint network. */
-  readonly ticker?: string;
-  readonly member?: number;
-  readonly epoch?: number;
-  /** Losses of that epoch, on scaled returns. */
+  /** Losses of an epoch that has just ended. */
   readonly train_loss?: number;
   readonly validation_loss?: number;
 }

@@ -126,7 +126,6 @@ export const laterFiguresSchema = s.named("LaterFigures", {
   net_high: s.maybeAbsent("Upper end of its 90 % band."),
 });
 
-/** The quantities from prices that forecasts are compared with. */
 export const EXPOSURES = ["beta_252", "volatility_63", "return_5", "return_21", "return_252"] as const;
 
 const exposuresSchema = s.named("Exposures", {

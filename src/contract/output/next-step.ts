@@ -6,7 +6,6 @@ const NOT_YET =
 const TOO_LARGE =
   'Rank the tickers by mu; do not use its sizes, which are too large: set "shrinkage": "pooled" in the config.';
 
-/** What a person does with forecasts of each verdict. */
 const NEXT_STEPS: Readonly<Record<VerdictState, string>> = {
   skill: "Rank the tickers by mu.",
   oversized: TOO_LARGE,

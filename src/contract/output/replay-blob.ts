@@ -56,7 +56,6 @@ export const REPLAY_REASONS = {
 
 export type ReplayReason = keyof typeof REPLAY_REASONS;
 
-/** The largest sizes of what a verdict lists. */
 export const REPLAY_LISTS = { names: 20, facts: 50, lacks: 100 } as const;
 
 const names = z.strictObject({

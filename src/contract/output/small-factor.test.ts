@@ -38,13 +38,6 @@ test("without evidence of an order it does not say to rank", () => {
   assert.match(sentences(0.01, {}, "none", null)!, /standard error of 0\.01\.$/);
 });
 
-test("the reason is that of the held-out forecasts", () => {
-  const because = (slope: object) =>
-    sentences(0, { by_date: slope })!.replace(/^.* because ([^.]*)\. .*$/, "$1");
-  assert.equal(because({ n: 0, b: null, se: null }), "there are no held-out forecasts to judge them by");
-  assert.equal(because({ n: 9, b: null, se: null }), "the held-out forecasts of a date are all the same");
-});
-
 test("nothing is said without shrinkage, without a ticker, or if a factor is not small", () => {
   const shrinkage = { pooled: POOLED, applied: { AAA: 0, BBB: 0 } };
   assert.equal(saidOf({ metrics: { shrinkage: { pooled: POOLED } } }), undefined);

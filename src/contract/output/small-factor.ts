@@ -51,7 +51,6 @@ function reasonOf({ n, b, se }: Slope): string {
   return `the slope of returns on held-out forecasts is ${b.toFixed(2)}${error}`;
 }
 
-/** The same for an output. */
 export function smallFactorOf({
   mu,
   mu_model,

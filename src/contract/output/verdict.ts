@@ -5,7 +5,6 @@ import { testMethodSchema } from "./metrics-schemas.ts";
 /** Rows on which forecasts are judged; the models did not learn from any of them. */
 const JUDGED_ROWS = ["score", "out_of_fold", "calibration", "validation"] as const;
 
-/** The state of a finding about the order, the sizes or the intervals of forecasts. */
 const FINDING_STATES = ["evidence", "none", "worse", "too_few"] as const;
 
 export const VERDICT_STATES = ["skill", "oversized", "none", "worse", "too_few"] as const;

@@ -49,11 +49,3 @@ test("a problem is never larger than SIZES.problem", () => {
     { numRuns: 60 },
   );
 });
-
-test("a problem of the usual size stays unchanged", () => {
-  const data = { path: "config", faults: [{ path: "a", message: "b" }], retryAfter: 3, accepted: ["x", "y"] };
-  const problem = problemOf(new MucastError("invalid_request", "config: a\nb", data));
-  const { type, title, status, advice, ...rest } = problem;
-  assert.deepEqual(rest, { code: "invalid_request", detail: "config: a\nb", ...data });
-  assert.equal(jsonBytes([type, title, status, advice]) > 20, true);
-});

@@ -1,6 +1,5 @@
 import { z } from "zod";
 
-/** The schema, described if there is something to say. */
 function about<S extends z.ZodType>(schema: S, text: string | undefined): S {
   return text === undefined ? schema : schema.describe(text);
 }
@@ -98,33 +97,29 @@ export function openSchema<S extends z.ZodType>(written: S): z.ZodType<z.output<
 
 function open(written: z.ZodType): z.ZodType {
   if (exact.has(written)) return written;
-  if (written instanceof z.ZodObject) return openObject(written);
+  if (written instanceof z.ZodObject) {
+    const members = Object.entries(written.shape).map(([name, member]) => [
+      name,
+      openSchema(member as z.ZodType),
+    ]);
+    return z.looseObject(Object.fromEntries(members));
+  }
   if (written instanceof z.ZodArray) return z.array(openSchema(written.element as z.ZodType));
   if (written instanceof z.ZodRecord) {
     return z.record(written.keyType, openSchema(written.valueType as z.ZodType));
   }
   if (written instanceof z.ZodNullable) return openSchema(written.unwrap() as z.ZodType).nullable();
   if (written instanceof z.ZodOptional) return openSchema(written.unwrap() as z.ZodType).optional();
-  if (written instanceof z.ZodUnion) return openUnion(written);
+  if (written instanceof z.ZodUnion) {
+    const options = written.options.map((option) => openSchema(option as z.ZodType));
+    if (!(written instanceof z.ZodDiscriminatedUnion)) return z.union(options);
+    const same = z.discriminatedUnion(written.def.discriminator, options as never);
+    return growing.get(written) ? z.union([same, otherOption(written)]) : same;
+  }
   // The names of `written` without its id, which the union takes over.
   if (written instanceof z.ZodEnum && growing.get(written))
     return z.union([z.enum(written.enum), z.string()]);
   return written;
-}
-
-function openObject(written: z.ZodObject): z.ZodType {
-  const members = Object.entries(written.shape).map(([name, member]) => [
-    name,
-    openSchema(member as z.ZodType),
-  ]);
-  return z.looseObject(Object.fromEntries(members));
-}
-
-function openUnion(written: z.ZodUnion): z.ZodType {
-  const options = written.options.map((option) => openSchema(option as z.ZodType));
-  if (!(written instanceof z.ZodDiscriminatedUnion)) return z.union(options);
-  const same = z.discriminatedUnion(written.def.discriminator, options as never);
-  return growing.get(written) ? z.union([same, otherOption(written)]) : same;
 }
 
 /** An object with a name that this version does not know, with the members that all known ones share. */

@@ -1,4 +1,4 @@
-import type { TrainingSpec } from "../../contract/config/networks/networks.ts";
+import type { TrainingSpec } from "../../contract/config/networks.ts";
 import type { ScalerName } from "../../contract/config/panel-settings.ts";
 import { MucastError } from "../../contract/errors/errors.ts";
 import { LIBRARY_TITLES, type Library } from "../../contract/model-params/models.ts";

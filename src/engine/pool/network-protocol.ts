@@ -1,4 +1,4 @@
-import type { NetworkSpec, TrainingSpec } from "../../contract/config/networks/networks.ts";
+import type { NetworkSpec, TrainingSpec } from "../../contract/config/networks.ts";
 import type { ScalerName } from "../../contract/config/panel-settings.ts";
 import type { ErrorData } from "../../contract/errors/errors.ts";
 import type { ArrayRef } from "../npy.ts";

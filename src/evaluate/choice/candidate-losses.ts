@@ -1,4 +1,4 @@
-import type { ChoiceMeasure } from "../../contract/config/choice/choice-config.ts";
+import type { ChoiceMeasure } from "../../contract/config/choice-config.ts";
 import type { Day } from "../../contract/market/dates.ts";
 import { sliceRows, valuesAt } from "../forecast-rows.ts";
 import { type DateRange, dateLayout, datesWith, valuesByDate } from "../rows-by-date.ts";
@@ -27,7 +27,6 @@ export interface TestedFold {
   readonly first: Day;
 }
 
-/** The rows [from, to) of a ticker. */
 export function sliceTested(ticker: TestedTicker, from: number, to?: number): TestedTicker {
   const predicted = ticker.predicted.map((own) => own.subarray(from, to));
   return { ...sliceRows(ticker, from, to), predicted };
@@ -58,21 +57,28 @@ export function lossSeries(
   reference?: number,
 ): LossSeries {
   const rated = tickers.filter(({ unit, days }) => unit > 0 && days.length > 0);
-  const compared = reference ?? mostRows(rated, candidates);
-  const rows = byLabelDate(rated);
-  const excessOf = measure === "ic" ? excessIc : excessSquares;
-  return {
-    days: Int32Array.from(rows.dates, ({ day }) => day),
-    reference: compared,
-    excess: Array.from({ length: candidates }, (_, c) => excessOf(rows, c, compared)),
-  };
-}
-
-function mostRows(tickers: readonly TestedTicker[], candidates: number): number {
-  const rows = Array.from({ length: candidates }, (_, c) =>
-    tickers.reduce((sum, { predicted }) => sum + withoutNaN(predicted[c]!).length, 0),
+  const counts = Array.from({ length: candidates }, (_, c) =>
+    rated.reduce((sum, { predicted }) => sum + withoutNaN(predicted[c]!).length, 0),
   );
-  return rows.indexOf(Math.max(...rows));
+  const compared = reference ?? counts.indexOf(Math.max(...counts));
+  const { laid, dates } = byLabelDate(rated);
+  const excessSquares = (c: number) => {
+    const values = laid(({ realised, predicted, unit }) =>
+      predicted[c]!.map((own, i) => squaredExcess(realised[i]!, own, predicted[compared]![i]!) / unit),
+    );
+    return Float64Array.from(dates, ({ from, to }) => mean(withoutNaN(values.subarray(from, to))));
+  };
+  const excessIc = (c: number) => {
+    const labels = laid(({ realised }) => realised);
+    const own = laid(({ predicted }) => predicted[c]!);
+    const base = laid(({ predicted }) => predicted[compared]!);
+    return Float64Array.from(dates, (date) => icOf(date, labels, base, own) - icOf(date, labels, own, base));
+  };
+  return {
+    days: Int32Array.from(dates, ({ day }) => day),
+    reference: compared,
+    excess: [...counts.keys()].map(measure === "ic" ? excessIc : excessSquares),
+  };
 }
 
 /** The rows of all tickers by label date. @param rated ascending by code point. */
@@ -82,27 +88,9 @@ function byLabelDate(rated: readonly TestedTicker[]) {
   return { laid, dates: [...datesWith(layout)] };
 }
 
-type RowsByLabelDate = ReturnType<typeof byLabelDate>;
-
-function excessSquares({ laid, dates }: RowsByLabelDate, candidate: number, reference: number): Float64Array {
-  const values = laid(({ realised, predicted, unit }) =>
-    predicted[candidate]!.map((own, i) => squaredExcess(realised[i]!, own, predicted[reference]![i]!) / unit),
-  );
-  return Float64Array.from(dates, ({ from, to }) => mean(withoutNaN(values.subarray(from, to))));
-}
-
 /** (y - p)² - (y - r)², without the cancellation of the squares. */
 export function squaredExcess(y: number, p: number, r: number): number {
   return (r - p) * (2 * y - p - r);
-}
-
-function excessIc({ laid, dates }: RowsByLabelDate, candidate: number, reference: number): Float64Array {
-  const labels = laid(({ realised }) => realised);
-  const [own, base] = [candidate, reference].map((c) => laid(({ predicted }) => predicted[c]!)) as [
-    Float64Array,
-    Float64Array,
-  ];
-  return Float64Array.from(dates, (date) => icOf(date, labels, base, own) - icOf(date, labels, own, base));
 }
 
 /** The mean IC over label dates of the forecasts of one candidate; null without a date that has an IC. */

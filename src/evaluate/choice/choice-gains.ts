@@ -1,4 +1,4 @@
-import type { ChoiceMeasure } from "../../contract/config/choice/choice-config.ts";
+import type { ChoiceMeasure } from "../../contract/config/choice-config.ts";
 import type { Day } from "../../contract/market/dates.ts";
 import { MIN_DATES } from "../../contract/output/test-quantile.ts";
 import { finiteOrNull } from "../statistics.ts";
@@ -16,19 +16,11 @@ export interface Gain {
   readonly dates: number;
 }
 
-/** What candidates and the forecasts chosen among them are worth. */
-export interface ChoiceGains {
-  /** One per candidate, of its own forecasts. */
-  readonly gains: readonly Gain[];
-  /** The gain of the published forecasts, each chosen before its label was known. */
-  readonly honest: Gain;
-  /** The terms of that gain, by label date. */
-  readonly gainByDay: ReadonlyMap<Day, number>;
-}
-
 /**
  * Judges candidates and the choice on published rows.
  * @param chosen one per ticker, shape (n): the forecasts chosen in advance. @param from one per ticker: its first published row.
+ * @returns the gains of each candidate's own forecasts, that of the published ones, each chosen before its label was known, and the terms of
+ * the latter by label date.
  */
 export function choiceGains(
   tickers: readonly TestedTicker[],
@@ -36,7 +28,7 @@ export function choiceGains(
   from: readonly number[],
   candidates: number,
   measure: ChoiceMeasure,
-): ChoiceGains {
+) {
   const published = tickers.map((ticker, i) =>
     sliceTested({ ...ticker, predicted: [...ticker.predicted, chosen[i]!] }, from[i]!),
   );
@@ -52,7 +44,7 @@ export function choiceGains(
     };
   });
   const byDay = Array.from(days, (day, d) => [day, excess[0]![d]! - excess[candidates]![d]!] as const);
-  const gainByDay = new Map(byDay.filter(([, gain]) => !Number.isNaN(gain)));
+  const gainByDay: ReadonlyMap<Day, number> = new Map(byDay.filter(([, gain]) => !Number.isNaN(gain)));
   return { gains: gains.slice(0, candidates), honest: gains[candidates]!, gainByDay };
 }
 

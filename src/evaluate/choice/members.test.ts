@@ -3,7 +3,7 @@ import { test } from "node:test";
 import { meanError } from "../mean-test.ts";
 import { mean } from "../statistics.ts";
 import { noise } from "./choice.testing.ts";
-import { chosenMembers, difference } from "./prequential.ts";
+import { chosenMembers } from "./prequential.ts";
 
 const DATES = 60;
 
@@ -31,16 +31,4 @@ test("candidate 0 is used before 30 dates are known, and the earlier of equal ca
   assert.deepEqual(chosenMembers({ excess }, 30, "mean"), { best: 1, members: [1] });
   const equal = [new Float64Array(DATES), new Float64Array(DATES)];
   assert.deepEqual(chosenMembers({ excess: equal }, DATES, "mean"), { best: 0, members: [0, 1] });
-});
-
-test("a candidate with fewer than 30 common dates is no member, and dates without both do not count", () => {
-  const sparse = series(-5, 5).fill(Number.NaN, 20);
-  const excess = [new Float64Array(DATES), sparse];
-  assert.deepEqual(chosenMembers({ excess }, DATES, "mean"), { best: 0, members: [0] });
-  const known = sparse.subarray(0, 20);
-  assert.deepEqual(difference(sparse, excess[0]!, DATES), {
-    mean: mean(known),
-    error: meanError(known),
-    dates: 20,
-  });
 });

@@ -1,8 +1,4 @@
-import {
-  CHOICE_RULES,
-  type ChoiceMeasure,
-  type ChoiceRule,
-} from "../../contract/config/choice/choice-config.ts";
+import { CHOICE_RULES, type ChoiceMeasure, type ChoiceRule } from "../../contract/config/choice-config.ts";
 import type { Day } from "../../contract/market/dates.ts";
 import { CHOICE_METHOD, type OutputChoice } from "../../contract/output/choice.ts";
 import { MIN_DATES } from "../../contract/output/test-quantile.ts";
@@ -20,13 +16,10 @@ import {
 /** Candidates by number, ascending. */
 export type Members = readonly number[];
 
-interface MemberChoice {
+/** The choice among candidates, on rows that their folds tested. Its members, by all losses, forecast the score rows. */
+export interface PrequentialChoice {
   readonly best: number;
   readonly members: Members;
-}
-
-/** The choice among candidates, on rows that their folds tested. Its members, by all losses, forecast the score rows. */
-export interface PrequentialChoice extends MemberChoice {
   readonly series: LossSeries;
   /** The members from a date on, in time order: at the first date of a fold, and where they change. */
   readonly changes: readonly { readonly day: Day; readonly members: Members }[];
@@ -82,7 +75,7 @@ export function chosenMembers(
   { excess }: Pick<LossSeries, "excess">,
   known: number,
   rule: ChoiceRule,
-): MemberChoice {
+): Pick<PrequentialChoice, "best" | "members"> {
   const eligible = [...excess.keys()].filter(
     (c) => withoutNaN(excess[c]!.subarray(0, known)).length >= MIN_DATES,
   );
@@ -163,23 +156,16 @@ export type RecordedChoice = Pick<
   "rule" | "members" | "best" | "changes" | "losses" | "method"
 >;
 
-/** Members that the recorded losses do not support. */
-interface ChoiceFault {
-  /** Where they are in the output, such as `choice.members`. */
-  readonly at: string;
-  readonly recorded: string;
-  readonly recomputed: string;
-}
-
 /**
  * Chooses the common members again from the recorded losses: at the end, and on each recorded date of a change.
  * @param foldDates first dates of folds, `YYYY-MM-DD`: the members of the last change up to each must be those that its losses support.
- * @returns the differences; none for a rule of a later version, and for outputs of 0.2.0, whose errors had another estimate.
+ * @returns members that the losses do not support, each with its place in the output, such as `choice.members`; none for a rule of a later
+ * version, and for outputs of 0.2.0, whose errors had another estimate.
  */
 export function choiceFaults(
   { rule, members, best, changes, losses, method }: RecordedChoice,
   foldDates: readonly string[] = [],
-): ChoiceFault[] {
+) {
   const known = CHOICE_RULES.find((name) => name === rule);
   if (known === undefined || method !== CHOICE_METHOD) return [];
   const excess = losses.excess.map((own) => Float64Array.from(own, (value) => value ?? Number.NaN));

@@ -2,13 +2,8 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
 import { seededRandom } from "../../../test/twins/random.ts";
-import {
-  ADAPTIVE_CONSTANTS,
-  adaptiveIntervals,
-  prequentialIntervals,
-  RunningQuantile,
-} from "./adaptive-intervals.ts";
-import type { Bound, DatedResiduals, IntervalRows, Residuals } from "./conformal.ts";
+import { ADAPTIVE_CONSTANTS, adaptiveIntervals, RunningQuantile } from "./adaptive-intervals.ts";
+import type { Bound, IntervalRows, Residuals } from "./conformal.ts";
 import { conformalQuantile } from "./conformal.ts";
 
 const NONE = Number.NaN;
@@ -86,23 +81,6 @@ test("labels published after the close of a row move neither its ends nor earlie
   });
   fc.assert(property, { seed: 2, numRuns: 300 });
 });
-
-test("residuals test their own intervals from the 21st on, each with the labels before it", () => {
-  const residuals = dated(made(5, { m: 41 }).residuals, 0);
-  const { lower } = prequentialIntervals(residuals, 0.1, "both")!;
-  assert.ok(lower.subarray(0, 20).every(Number.isNaN));
-  assert.ok(!lower.subarray(20).some(Number.isNaN));
-  const later = { ...residuals, realised: residuals.realised.with(40, 99) };
-  assert.deepEqual(prequentialIntervals(later, 0.1, "both")!.lower, lower);
-  const few = dated(made(5, { m: 39 }).residuals, 0);
-  assert.equal(prequentialIntervals(few, 0.1, "both"), undefined);
-});
-
-/** On successive days. */
-function dated(residuals: Residuals, delay: number): DatedResiduals {
-  const days = Int32Array.from(residuals.realised.keys());
-  return { ...residuals, days, labelDays: days.map((day) => day + 1 + delay) };
-}
 
 test("after each score, the quantile equals that of all sorted scores so far", () => {
   const score = fc.oneof(

@@ -2,7 +2,6 @@ import type { Intervals } from "../../contract/config/panel-settings.ts";
 import { counted } from "../../contract/errors/wording.ts";
 import type { Warning } from "../../contract/problems/warnings.ts";
 
-/** Which side of a forecast is bounded. */
 export type Bound = Intervals["bound"];
 
 /** Interval ends, shape (n) each: log-returns; NaN if there is none, which the output writes as null. */
@@ -70,7 +69,6 @@ export function splitIntervals(
   return bounds;
 }
 
-/** Ends of n rows without an interval. */
 export function noBounds(n: number): Bounds {
   return { lower: new Float64Array(n).fill(Number.NaN), upper: new Float64Array(n).fill(Number.NaN) };
 }
@@ -84,7 +82,6 @@ export function setEnds(bounds: Bounds, row: number, p: number, distance: number
   bounds.upper[row] = high;
 }
 
-/** Whether a row has no interval. */
 export function hasNoEnds({ lower, upper }: Bounds, row: number): boolean {
   return Number.isNaN(lower[row]!) && Number.isNaN(upper[row]!);
 }

@@ -88,17 +88,13 @@ export function coverageTable(rows: readonly CoveredRows[], alpha: number): Cove
   };
 }
 
-/** The number of labels of a date with an interval, and how many lie inside: shape (dates) each, in time order. */
-interface CoverageByDate {
-  readonly inside: Float64Array;
-  /** Above 0 each. */
-  readonly counted: Float64Array;
-}
-
-/** Counts labels inside their intervals, ends included, by date. @param rows dates ascending; NaN without a label. */
+/**
+ * The number of labels of a date with an interval, above 0, and how many lie inside, ends included: shape (dates) each, in time order.
+ * @param rows dates ascending; NaN without a label.
+ */
 export function coverageByDate(
   rows: readonly (Bounds & { readonly days: Int32Array; readonly realised: Float64Array })[],
-): CoverageByDate {
+) {
   const judged = rows.map((row) => {
     const places = [...row.days.keys()].filter((i) => !Number.isNaN(row.realised[i]!) && !hasNoEnds(row, i));
     // A side without an end is NaN, and no label is beyond it.

@@ -6,7 +6,6 @@ import {
 import type { Warning } from "../../contract/problems/warnings.ts";
 import { ADAPTIVE_CONSTANTS, adaptiveIntervals, prequentialIntervals } from "./adaptive-intervals.ts";
 import {
-  type Bound,
   type Bounds,
   type DatedResiduals,
   hasNoEnds,
@@ -37,21 +36,19 @@ export interface TickerIntervals {
   readonly others: ReadonlyMap<IntervalMethod, MethodIntervals>;
 }
 
-const METHODS = {
-  adaptive(residuals, rows, alpha, bound) {
+type Method = (residuals: DatedResiduals, rows: IntervalRows, { alpha, bound }: Intervals) => MethodIntervals;
+
+const METHODS: Readonly<Record<IntervalMethod, Method>> = {
+  adaptive(residuals, rows, { alpha, bound }) {
     const { lower, upper } = adaptiveIntervals(residuals, rows, alpha, bound);
     const tested = prequentialIntervals(residuals, alpha, bound);
     return { bounds: { lower, upper }, prequential: tested && { ...residuals, ...tested } };
   },
-  split(residuals, rows, alpha, bound) {
-    return { bounds: splitIntervals(residuals, rows.predicted, alpha, bound) };
-  },
-} as const satisfies Record<
-  IntervalMethod,
-  (residuals: DatedResiduals, rows: IntervalRows, alpha: number, bound: Bound) => MethodIntervals
->;
+  split: (residuals, rows, { alpha, bound }) => ({
+    bounds: splitIntervals(residuals, rows.predicted, alpha, bound),
+  }),
+};
 
-/** The constants of a method, as the output records them. */
 export const METHOD_CONSTANTS: Readonly<Record<IntervalMethod, Readonly<Record<string, number>>>> = {
   adaptive: ADAPTIVE_CONSTANTS,
   split: {},
@@ -73,10 +70,8 @@ export function tickerIntervals(
   readonly warnings: readonly Warning[];
 } {
   if (intervals === undefined) return { bounds: noBounds(rows.days.length), warnings: [] };
-  const { method, alpha, bound } = intervals;
-  const others = new Map<IntervalMethod, MethodIntervals>(
-    INTERVAL_METHODS.map((name) => [name, METHODS[name](residuals, rows, alpha, bound)]),
-  );
+  const { method, alpha } = intervals;
+  const others = new Map(INTERVAL_METHODS.map((name) => [name, METHODS[name](residuals, rows, intervals)]));
   const requested = others.get(method)!;
   others.delete(method);
   const unsupported = intervalUnsupported(ticker, residuals.realised.length, alpha);

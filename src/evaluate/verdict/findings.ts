@@ -137,10 +137,20 @@ export function sizesFinding(
         : (["none", "no evidence of skill"] as const);
     const hasMeans = !rows.some(lacksMean);
     const baselines: readonly Baseline[] = hasMeans ? ["zero", "mean"] : ["zero"];
-    const gains = baselines.map((name) => gainText(tests, name, quantile)).join("; ");
-    const numbers = `${gains}; equal weight for each ticker, ${datesText(dates)}`;
-    const knowledge = `${forecastsText(rows, judged)} ${knownText(tests, informative, quantile)} (${clarkWestText(tests, quantile, hasMeans)})`;
-    return [state, `Sizes: ${finding} (${numbers}). ${knowledge}.`];
+    const gains = baselines.map((name) => {
+      const { r2, squaredError } = tests[name];
+      const [baseline] = BASELINE_NAMES[name];
+      if (r2 === null) return `no R² against ${baseline}`;
+      return `R² ${percentText(r2)} against ${baseline}${bandText(r2, squaredError, quantile, SIZES_BAND, percentText)}`;
+    });
+    const numbers = `${gains.join("; ")}; equal weight for each ticker, ${datesText(dates)}`;
+    // What Clark and West's test judges: held-out rows have no shrinkage, and score rows have the model's forecasts beside if it is pooled.
+    const published = judged === "score" ? "The published forecasts" : "The model's forecasts";
+    const isRanked = rows.some(({ ranked }) => ranked !== undefined);
+    const forecasts = isRanked ? "Before shrinkage, the model's forecasts" : published;
+    const known = knownText(tests, informative, quantile);
+    const clarkWest = clarkWestText(tests, quantile, hasMeans);
+    return [state, `Sizes: ${finding} (${numbers}). ${forecasts} ${known} (${clarkWest}).`];
   };
   const [state, sentence] = judge();
   const test = ({ r2, clarkWest, squaredError }: SizeTests[Baseline]) => ({
@@ -167,19 +177,6 @@ const BASELINE_NAMES = {
   zero: ["zero", "a forecast of zero"],
   mean: ["the training mean", "the training mean"],
 } as const satisfies Record<Baseline, readonly [string, string]>;
-
-function gainText(tests: SizeTests, name: Baseline, quantile: number): string {
-  const { r2, squaredError } = tests[name];
-  const [baseline] = BASELINE_NAMES[name];
-  if (r2 === null) return `no R² against ${baseline}`;
-  return `R² ${percentText(r2)} against ${baseline}${bandText(r2, squaredError, quantile, SIZES_BAND, percentText)}`;
-}
-
-/** What Clark and West's test judges: held-out rows have no shrinkage, and score rows have the model's forecasts beside if it is pooled. */
-function forecastsText(rows: readonly ForecastRows[], judged: JudgedRows): string {
-  if (rows.some(({ ranked }) => ranked !== undefined)) return "Before shrinkage, the model's forecasts";
-  return judged === "score" ? "The published forecasts" : "The model's forecasts";
-}
 
 function knownText({ zero, mean: ofMean }: SizeTests, informative: boolean, quantile: number): string {
   if (informative) return "show information about sizes";

@@ -59,7 +59,11 @@ export function headlined(judged: readonly RowsVerdict[]): Verdict {
     rows: headline.rows,
     title: verdictTitle(headline, state),
     sentence: [
-      headlineSentence(headline, state),
+      `${verdictTitle(headline, state)} on the ${ROWS[headline.rows]}.`,
+      ...[headline.order, headline.sizes, headline.intervals].flatMap((finding) => finding?.sentence ?? []),
+      ...(headline.rows === "validation"
+        ? ["Each network's epoch was chosen on these rows, so results on them are too good."]
+        : []),
       ...others.flatMap((other) => comparison(headline, other)),
     ].join(" "),
     judged: [headline, ...others],
@@ -98,17 +102,6 @@ export function verdictState(set: RowsVerdict): VerdictState {
   const { r2 } = sizes.against.zero;
   if (hasSkill(set)) return r2 !== null && r2 < 0 ? "oversized" : "skill";
   return order.state === "worse" || sizes.state === "worse" ? "worse" : "none";
-}
-
-function headlineSentence(headline: RowsVerdict, state: VerdictState): string {
-  const { rows, order, sizes, intervals } = headline;
-  const sentences = [
-    `${verdictTitle(headline, state)} on the ${ROWS[rows]}.`,
-    ...[order, sizes, intervals].flatMap((finding) => finding?.sentence ?? []),
-  ];
-  if (rows === "validation")
-    sentences.push("Each network's epoch was chosen on these rows, so results on them are too good.");
-  return sentences.join(" ");
 }
 
 function clarkWestFound({ sizes: { against, quantile } }: RowsVerdict): string {

@@ -1,5 +1,5 @@
 import type { DlSettings } from "../../contract/config/dl-settings.ts";
-import { checkNetworkSize } from "../../contract/config/networks/networks.ts";
+import { checkNetworkSize } from "../../contract/config/networks.ts";
 import { MucastError } from "../../contract/errors/errors.ts";
 import { counted } from "../../contract/errors/wording.ts";
 import { type Day, formatDay } from "../../contract/market/dates.ts";

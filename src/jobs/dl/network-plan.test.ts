@@ -102,35 +102,6 @@ for (const [option, plan] of [
   });
 }
 
-test("the validation and the calibration part of a ticker's predictions keep their own rows", () => {
-  const settings = settingsOf("mlp", { intervals: { alpha: 0.5, method: "split" } });
-  const { series } = planPerTicker([panel("AAA", 0, 106, ["f"])], settings, ONE_BLOCK);
-  const misses = range(88, 103).map((row) => row / 1000 + 0.001);
-  const watched = range(73, 88).map((row) => row / 10);
-  const { collect } = series[0]!.write(0, 0, means());
-  const [{ facts, score }] = collect(Float64Array.from([...watched, ...misses, 1, 2, 3])) as [
-    ReturnType<typeof forecastBlock>,
-  ];
-  const { heldOut, splits } = facts!;
-  const [validation, calibration] = facts!.tested as [typeof heldOut, typeof heldOut];
-  assert.deepEqual([[...validation.days], [...validation.predicted]], [range(73, 88), watched]);
-  assert.deepEqual(
-    [...validation.realised],
-    range(73, 88).map((row) => row / 1000),
-  );
-  const learned = range(3, 73).reduce((sum, row) => sum + row / 1000, 0) / 70;
-  assert.deepEqual([...validation.trainingMean], new Array(15).fill(learned), "of the labels that trained");
-  assert.deepEqual([[...calibration.days], [...calibration.predicted]], [range(88, 103), misses]);
-  assert.equal(heldOut, calibration);
-  assert.deepEqual(splits, {
-    train: { start: "1970-01-04", end: "1970-03-14" },
-    validate: { start: "1970-03-15", end: "1970-03-29" },
-    calibrate: { start: "1970-03-30", end: "1970-04-13" },
-  });
-  assert.deepEqual([[...score.days], [...score.predicted]], [range(103, 106), [1, 2, 3]]);
-  assert.deepEqual([...score.labels], [0.103, 0.104, Number.NaN]);
-});
-
 test("the task of a joint network has one row per date and one column per ticker", () => {
   const panels = [
     panel("b", 0, 103, ["g", "f"]),
@@ -162,48 +133,6 @@ test("the task of a joint network has one row per date and one column per ticker
   assert.deepEqual([...readNpy(labels).subarray(day60, day60 + 2)], [0.02, 0.06]);
 });
 
-test("each ticker keeps its own predictions of a joint network, with the features that it lacks", () => {
-  const panels = [panel("A", 0, 103, ["f"]), panel("B", 0, 102, ["f", "g"], (i) => -i / 1000)];
-  const { series } = planJointNetworks(panels, settingsOf("portfolio_lstm"), ONE_BLOCK);
-  const { task, latest, collect } = series[0]!.write(0, 0, means());
-  // B's score rows begin a day earlier, so there are four dates: A's on the last three, B's on the first three.
-  assert.equal(task.parts.predict, 4);
-  // Days 81 to 99 validate.
-  const watched = range(81, 100).flatMap((day) => [day, -day]);
-  const predictions = Float64Array.from([...watched, 0, 10, 1, 11, 2, 12, 3, 13]);
-  const own = collect(predictions).map(({ facts, score }) => {
-    const { days, predicted, trainingMean } = facts!.tested[0]!;
-    const warned = facts!.warnings.map(({ code, count }) => [code, count]);
-    return { days, predicted, score, mean: trainingMean[0]!.toFixed(6), warned };
-  });
-  assert.deepEqual(
-    own.map(({ days, predicted }) => [[...days], [...predicted]]),
-    [
-      [range(81, 100), range(81, 100)],
-      [range(81, 99), range(81, 99).map((day) => -day)],
-    ],
-  );
-  assert.deepEqual(
-    own.map(({ score }) => [[...score.days], [...score.predicted]]),
-    [
-      [range(100, 103), [1, 2, 3]],
-      [range(99, 102), [10, 11, 12]],
-    ],
-  );
-  // Each has the mean of its own labels of days 3 to 80.
-  assert.deepEqual(
-    own.map(({ mean, warned }) => [mean, warned]),
-    [
-      ["0.041500", [["feature_absent", 1]]],
-      ["-0.041500", []],
-    ],
-  );
-  assert.deepEqual(
-    latest.map((at) => predictions[at]),
-    [3, 12],
-  );
-});
-
 test("predictions of relative targets become returns once, each part with the level that its network could know", () => {
   const levels = { knownAt: (day: number) => day / 1000, final: 7 };
   const widths = Float64Array.from(range(0, 12));
@@ -228,13 +157,4 @@ test("predictions of relative targets become returns once, each part with the le
   assert.deepEqual([...facts!.tested[1]!.predicted], [0.105 - 7, 0.105 + 8 * 2]);
   assert.deepEqual([...score.predicted], [7 + 9, 7, 7 - 11 * 2]);
   assert.deepEqual([[...predictions], predictionUnit], [[1, 0, -2], 11]);
-});
-
-test("a network beyond the limits is refused with the features that the ticker has", () => {
-  const network = { architecture: "mlp", hidden_dims: [4096, 4096, 4096, 4096], dropout: 0 } as const;
-  const columns = range(0, 100).map((i) => `f${i}`);
-  assert.throws(
-    () => planPerTicker([panel("AAA", 0, 106, columns)], { ...settingsOf("mlp"), network }, ONE_BLOCK),
-    { code: "invalid_request", message: /100 features/ },
-  );
 });

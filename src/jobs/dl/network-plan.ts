@@ -4,7 +4,7 @@
  */
 import { join } from "node:path";
 import type { DlSettings } from "../../contract/config/dl-settings.ts";
-import { parameterCount } from "../../contract/config/networks/networks.ts";
+import { parameterCount } from "../../contract/config/networks.ts";
 import type { MucastError } from "../../contract/errors/errors.ts";
 import type { Warning } from "../../contract/problems/warnings.ts";
 import { writeNpy } from "../../engine/npy.ts";

@@ -3,7 +3,7 @@ import type { Warning } from "../../contract/problems/warnings.ts";
 import { networkLibraries } from "../../engine/environment/engine-status.ts";
 import { jointThreads } from "../../engine/pool/cluster-capacity.ts";
 import type { JobKind } from "../plan.ts";
-import { combineNetworks } from "../shared/choice/combine-candidates.ts";
+import { combineNetworks } from "../shared/combine-candidates.ts";
 import { recordedDl } from "../shared/recorded-settings.ts";
 import { collectNetworks } from "./collect-networks.ts";
 import { planJointNetworks } from "./joint.ts";

@@ -1,5 +1,5 @@
 import type { DlSettings } from "../../contract/config/dl-settings.ts";
-import { checkNetworkSize } from "../../contract/config/networks/networks.ts";
+import { checkNetworkSize } from "../../contract/config/networks.ts";
 import { MucastError } from "../../contract/errors/errors.ts";
 import type { Failure } from "../../contract/problems/problem.ts";
 import {

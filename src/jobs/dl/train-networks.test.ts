@@ -29,7 +29,6 @@ test("on GPUs networks are trained in stacks, the longest first and one stack pe
 
 for (const [device, gpus, slots, threads, width] of [
   ["cpu", 1, 9, 4, 2],
-  ["cpu", 1, 1, 1, 1],
   ["cuda:0", 2, 16, 4, 2],
 ] as const) {
   test(`${width} members of a joint network run at a time on ${slots} slots of ${device} with ${threads} threads each, and ${gpus} GPUs`, async () => {
@@ -65,19 +64,6 @@ test("a joint network that fails ends the job with the error of its first failed
     "portfolio member 1",
   ]);
   await assert.rejects(train(pool, [series("portfolio", { joint: true })], { ensemble: 5 }), first!);
-});
-
-test("predictions that are all the same cause a warning", async () => {
-  const pool = new FakePool({ A: { predicted: [0.5, 0.5], prediction_scale: 0 } });
-  const { tickers } = await train(pool, [series("A")]);
-  assert.deepEqual(
-    tickers[0]!.warnings.map(({ code, ticker }) => [code, ticker]),
-    [["constant_predictions", "A"]],
-  );
-  assert.match(
-    tickers[0]!.warnings[0]!.message,
-    /^A: the model predicts 0\.5 for every score row\. The loss/,
-  );
 });
 
 const TWO_EPOCHS = [
@@ -122,16 +108,6 @@ for (const device of ["cpu", "cuda:0"]) {
     const alone = await train(new FakePool(), [series("A")], { device });
     assert.deepEqual(alone.recordOf("A"), { ...record, parameters: 5 });
     assert.equal(alone.tickers[0]!.spread, undefined);
-  });
-
-  test(`on ${device} a failed member fails its ticker, and the first failed one gives the reason`, async () => {
-    const pool = new FakePool({
-      "B member 1": new MucastError("diverged", "the first"),
-      "B member 2": new MucastError("diverged", "the second"),
-    });
-    const { names, failures } = await train(pool, [series("A"), series("B")], { device, ensemble: 4 });
-    assert.deepEqual([names, failures[0]!.ticker], [["A"], "B"]);
-    assert.match(failures[0]!.message, /the first/);
   });
 }
 
@@ -182,12 +158,4 @@ test("a joint network that diverges in a later block is reported for all tickers
   // A ticker whose first network failed has no good one.
   const { code, message } = diverged;
   assert.deepEqual([tickers.length, failures], [2, [{ ticker: "L", code, message }]]);
-});
-
-test("a ticker that joins later fails with its own first network", async () => {
-  const all = [series("A", firstBlocks(3)), series("L", { blocks: [1, 2] })];
-  const { tickers } = await train(new FakePool(), all);
-  assert.deepEqual([...tickers[1]!.score.predicted], [1, 1.5, 2, 2.5]);
-  const { names, failures } = await train(new FakePool({ "L 1": diverged }), all);
-  assert.deepEqual([names, failures[0]!.ticker], [["A"], "L"]);
 });

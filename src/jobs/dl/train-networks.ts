@@ -94,13 +94,13 @@ function isOfLearnedRows({ code, data }: MucastError): boolean {
   );
 }
 
-/** @returns the networks by ascending block. @param lanes for tests. */
-export async function trainAll(
+/** @returns the networks by ascending block. */
+async function trainAll(
   networks: readonly Network[],
   options: TrainOptions,
   count: EpochCount,
-  { lanes, stack }: Lanes = lanesFor(networks, options),
 ): Promise<readonly EndedNetwork[]> {
+  const { lanes, stack } = lanesFor(networks, options);
   // The first network of each series, so that its failure is known early; then the longest, so that none remains for a single worker at the
   // end.
   const trainings = networks
@@ -132,26 +132,19 @@ export async function trainAll(
     .sort((a, b) => a.block - b.block);
 }
 
-/** How many tasks run or wait in the pool at a time, and the members of each; without `stack`, one that is trained alone. */
-interface Lanes {
-  readonly lanes: number;
-  readonly stack?: number;
-}
-
 /**
- * A joint network holds the panel of all tickers, so there are only as many as fill the cores with their threads, and on GPUs one on each. Of
- * other networks, one waits for each slot; on GPUs they are stacked, so that each GPU gets one stack.
+ * How many tasks run or wait in the pool at a time, and the members of each; without `stack`, one that is trained alone. A joint network
+ * holds the panel of all tickers, so there are only as many as fill the cores with their threads, and on GPUs one on each. Of other networks,
+ * one waits for each slot; on GPUs they are stacked, so that each GPU gets one stack.
  */
 function lanesFor(
   networks: readonly Network[],
   { device, slots, threads, gpus, ensemble }: TrainOptions,
-): Lanes {
-  if (device !== "cpu") {
-    const stack = Math.min(MAX_STACK_SIZE, Math.ceil((networks.length * ensemble) / gpus));
-    return networks.some(({ series }) => series.joint) ? { lanes: gpus } : { lanes: gpus, stack };
-  }
+): { readonly lanes: number; readonly stack?: number } {
   const isJoint = networks.some(({ series }) => series.joint);
-  return { lanes: isJoint ? Math.max(1, Math.floor(slots / threads)) : 2 * slots };
+  if (device === "cpu") return { lanes: isJoint ? Math.max(1, Math.floor(slots / threads)) : 2 * slots };
+  const stack = Math.min(MAX_STACK_SIZE, Math.ceil((networks.length * ensemble) / gpus));
+  return isJoint ? { lanes: gpus } : { lanes: gpus, stack };
 }
 
 /** The members of one network, on matrices that are written when the first one starts and removed when the last one ends. */
@@ -277,7 +270,7 @@ function networkError(error: unknown): MucastError {
 }
 
 /** Reports how many epochs of all networks are done. An epoch that a second attempt repeats counts once. */
-export class EpochCount {
+class EpochCount {
   readonly #options: Pick<TrainOptions, "epochs" | "ensemble" | "report">;
   readonly #total: number;
   readonly #done = new Map<string, number>();

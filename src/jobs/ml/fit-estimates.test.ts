@@ -1,24 +1,12 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { parseMlSettings } from "../../contract/config/ml-settings.ts";
-import { MODELS } from "../../contract/model-params/models.ts";
 import { countFitsAtATime, workerBytes } from "./fit-estimates.ts";
 
 const settingsOf = (params: object) =>
   parseMlSettings(JSON.stringify({ "ML params": { fit: "pooled", ...params } })).settings;
 
 const SIZE = { rows: 1_000_000, columns: 50, hasAbsent: false };
-
-test("a fit of any model needs more with more rows, and no less with a scaler and absent columns", () => {
-  for (const { name } of MODELS) {
-    const settings = settingsOf({ model: name });
-    const scaled = settingsOf({ model: name, scaler: "standard" });
-    const bytes = workerBytes(SIZE, settings);
-    assert.ok(bytes < workerBytes({ ...SIZE, rows: 2 * SIZE.rows }, settings), name);
-    assert.ok(bytes <= workerBytes(SIZE, scaled), name);
-    assert.ok(bytes <= workerBytes({ ...SIZE, hasAbsent: true }, settings), name);
-  }
-});
 
 test("a forest needs room for its trees at their largest size", () => {
   const forest = (params: object) =>

@@ -64,10 +64,7 @@ export interface BlockPredictions extends FitPredictions {
   readonly error?: MucastError;
 }
 
-export interface FitResults {
-  readonly folds: readonly FitPredictions[];
-  readonly blocks: readonly BlockPredictions[];
-}
+export type FitResults = Exclude<Awaited<ReturnType<typeof runFits>>, MucastError>;
 
 export type RunTask = (
   fits: readonly (PlannedFit | BlockFit)[],
@@ -85,11 +82,14 @@ export async function runFits(
   size: number,
   outer: AbortSignal,
   runTask: RunTask,
-): Promise<MucastError | FitResults> {
+) {
   const base = cutFits([...folds, first], size);
   const refits = cutFits(later, size);
   const run = (fits: readonly (PlannedFit & Partial<BlockFit>)[], signal = outer) =>
-    runTask(fits, signal).catch(returnTaskError);
+    runTask(fits, signal).catch((error: unknown) => {
+      if (error instanceof MucastError && ["fit_failed", "engine_crashed"].includes(error.code)) return error;
+      throw error;
+    });
   const results = await runEach<MucastError | readonly FitPredictions[]>(outer, async (start, signal) => {
     for (const fits of [...base, ...refits].toReversed()) start(run(fits, signal));
   });
@@ -123,14 +123,8 @@ export async function runFits(
 }
 
 function cutFits<F>(fits: readonly F[], size: number): (readonly F[])[] {
-  const tasks: (readonly F[])[] = [];
-  for (let from = 0; from < fits.length; from += size) tasks.push(fits.slice(from, from + size));
-  return tasks;
-}
-
-function returnTaskError(error: unknown): MucastError {
-  if (error instanceof MucastError && ["fit_failed", "engine_crashed"].includes(error.code)) return error;
-  throw error;
+  const tasks = Array.from({ length: Math.ceil(fits.length / size) });
+  return tasks.map((_, task) => fits.slice(task * size, (task + 1) * size));
 }
 
 /** The tasks of the fits on one matrix. @param spec `onFit` is called once for each fit, even if the engine tries again. */
@@ -164,7 +158,12 @@ export function taskRunner(spec: {
       spec.onFit(seconds);
     };
     const result = await spec.run(task, { signal, onProgress }).catch((error: unknown) => {
-      throw nameTooLarge(error, columns, spec.placeOf);
+      if (!(error instanceof MucastError && error.data.too_large)) throw error;
+      const { too_large, ...data } = error.data;
+      const { row, column, value } = too_large as { row: number; column: number; value: number };
+      const { ticker, day } = spec.placeOf(row);
+      const what = `${columns[column]} of ${ticker} is ${value} on ${formatDay(day)}, too large for many models`;
+      throw new MucastError(error.code, `${error.message.replace(/\.$/, "")}; ${what}`, data);
     });
     const predicted = splitPredictions(result, fits, groups);
     if (!("base64" in result.predictions)) removeArray(ref);
@@ -194,19 +193,6 @@ function splitPredictions(
     const shuffled = fits[i]!.pool === undefined ? 0 : groups;
     return { ...fit, permuted: Array.from({ length: shuffled }, () => take(fits[i]!)) };
   });
-}
-
-function nameTooLarge(
-  error: unknown,
-  columns: readonly string[],
-  placeOf: (row: number) => { readonly ticker: string; readonly day: Day },
-): unknown {
-  if (!(error instanceof MucastError && error.data.too_large)) return error;
-  const { too_large, ...data } = error.data;
-  const { row, column, value } = too_large as { row: number; column: number; value: number };
-  const { ticker, day } = placeOf(row);
-  const what = `${columns[column]} of ${ticker} is ${value} on ${formatDay(day)}, too large for many models`;
-  return new MucastError(error.code, `${error.message.replace(/\.$/, "")}; ${what}`, data);
 }
 
 /**

@@ -165,13 +165,10 @@ async function fitTicker(
   const rows = [...learn, ...score];
   const targets = targetsOf(panel);
   const values = selectRows(loadPanel(panel, isLast).x, columns.length, rows);
+  const learned = Float64Array.from(learn, (row) => targets[row]!);
   const file = (kind: string) => join(workFolder, `${kind}${number}.npy`);
   const x = writeNpy(file("x"), values, [rows.length, columns.length]);
-  const y = writeNpy(
-    file("y"),
-    Float64Array.from(learn, (row) => targets[row]!),
-    [learn.length],
-  );
+  const y = writeNpy(file("y"), learned, [learn.length]);
   const { estimator, scaler } = settings;
   const permutation = importance.permutationOf(groups, columns, ticker);
   const run = taskRunner({

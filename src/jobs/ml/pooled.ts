@@ -1,19 +1,17 @@
 import { join } from "node:path";
 import type { MlSettings } from "../../contract/config/ml-settings.ts";
 import { MucastError } from "../../contract/errors/errors.ts";
-import { counted } from "../../contract/errors/wording.ts";
 import { removeArray } from "../../engine/npy.ts";
 import type { RunOptions } from "../../engine/pool/pool.ts";
 import type { FitPredictResult, FitPredictTask } from "../../engine/pool/protocol.ts";
 import { mean } from "../../evaluate/statistics.ts";
 import { type FeatureUnion, uniteFeatures } from "../../panel/feature-union.ts";
-import { hasFewRows } from "../../panel/folds.ts";
 import { type PooledMember, type PooledPlan, planPooled } from "../../panel/pooled-plan.ts";
 import { firstBlock, type RefitBlock } from "../../panel/refit-blocks.ts";
 import { fitLabels } from "../../panel/ticker-panel.ts";
 import type { FitOutcome, FitPlan, FitRun } from "../plan.ts";
 import { plain } from "../shared/job-document.ts";
-import { type Listed, lateTicker, listedOfRows } from "../shared/job-warnings.ts";
+import { fewRows, type Listed, lateTicker, listedOfRows } from "../shared/job-warnings.ts";
 import { type ModelledTicker, rowFacts } from "../shared/modelled-ticker.ts";
 import { type FitPanel, isForecast } from "../shared/panels.ts";
 import { countFitsAtATime, estimateFits, workerBytes } from "./fit-estimates.ts";
@@ -78,9 +76,7 @@ function planFits(
   return fits;
 }
 
-function countRows([from, to]: PlannedFit["train"]): number {
-  return to - from;
-}
+const countRows = ([from, to]: PlannedFit["train"]) => to - from;
 
 export function planPooledFits(
   panels: readonly FitPanel[],
@@ -140,10 +136,7 @@ function absentOf({ ticker }: FitPanel, { warnings }: FeatureUnion) {
 /** Lists the fit of all tickers if their rows together are too few for the features. */
 function listedOfPool({ plan, blocks, union: { names } }: PooledFits): Listed[] {
   const ranges = plan.folds.map((fold) => ({ ...fold, testStart: fold.trainEnd }));
-  const learned = countRows(blocks[0].train);
-  if (!hasFewRows(learned, names.length, ranges)) return [];
-  const detail = `${counted(learned, "fit row")}, ${counted(names.length, "feature")}`;
-  return [{ code: "few_rows", ticker: POOLED, detail }];
+  return fewRows(POOLED, countRows(blocks[0].train), names.length, ranges);
 }
 
 /**
@@ -195,6 +188,10 @@ async function fitPooled(fits: PooledFits, settings: MlSettings, run: FitRun): P
   for (const { ref } of [x, y, ...(shuffle ? [shuffle.permutation.strata] : [])]) removeArray(ref);
   if (results instanceof MucastError) throw results;
   const { importances, lastImportances } = importancesOf(results.blocks, union.names);
+  const labels = new Float64Array(plan.fitRows);
+  for (const { panel, places } of plan.members)
+    if (panel.joins === undefined)
+      for (const [position, label] of fitLabels(panel).entries()) labels[places[position]!] = label;
   const tickers = plan.members
     .filter(({ panel }) => isForecast(panel))
     .map((member) => forecastMember(member, fits, results, settings));
@@ -204,7 +201,7 @@ async function fitPooled(fits: PooledFits, settings: MlSettings, run: FitRun): P
     pooled: {
       fit_rows: plan.fitRows,
       features: union.names.length,
-      label_mean: labelMean(plan),
+      label_mean: mean(labels),
       fold_rows: fits.folds.map(({ train }) => countRows(train)),
       ...(importances && { importances: plain(importances) }),
     },
@@ -278,12 +275,4 @@ function forecastMember(
     warnings: [...planWarnings(panel, folds, settings), ...absentOf(panel, union)],
     listed: listedOf(panel),
   });
-}
-
-function labelMean({ fitRows, members }: PooledPlan<FitPanel>): number {
-  const labels = new Float64Array(fitRows);
-  for (const { panel, places } of members)
-    if (panel.joins === undefined)
-      for (const [position, label] of fitLabels(panel).entries()) labels[places[position]!] = label;
-  return mean(labels);
 }

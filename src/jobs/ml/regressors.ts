@@ -1,4 +1,4 @@
-import type { Choice } from "../../contract/config/choice/candidates.ts";
+import type { Choice } from "../../contract/config/candidates.ts";
 import type { MlCandidates } from "../../contract/config/ml-settings.ts";
 import { type MlSettings, parseMlSettings, seedOf } from "../../contract/config/ml-settings.ts";
 import { MucastError } from "../../contract/errors/errors.ts";
@@ -6,7 +6,7 @@ import { trialColumns } from "../../contract/model-params/value-rules.ts";
 import { regressorLibraries } from "../../engine/environment/engine-status.ts";
 import type { EnginePool } from "../../engine/pool/pool.ts";
 import type { JobKind } from "../plan.ts";
-import { combineRegressors } from "../shared/choice/combine-candidates.ts";
+import { combineRegressors } from "../shared/combine-candidates.ts";
 import type { JobContext } from "../shared/job.ts";
 import { recordedMl } from "../shared/recorded-settings.ts";
 import { now } from "../shared/timings.ts";

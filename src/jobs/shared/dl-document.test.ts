@@ -5,7 +5,7 @@ import { outputBlobSchema } from "../../contract/output/output-blob.ts";
 import type { TrainingRecord } from "../dl/train-networks.ts";
 import { evaluateForecasts, type ScoreSettings } from "./evaluate-forecasts.ts";
 import { jobDocument, plain } from "./job-document.ts";
-import { judgedBy, type ModelledTicker } from "./modelled-ticker.ts";
+import type { ModelledTicker } from "./modelled-ticker.ts";
 import { orderedPieces } from "./ordered-json.ts";
 import { NO_ENGINE, provenance } from "./provenance.ts";
 import { recordedDl } from "./recorded-settings.ts";
@@ -51,50 +51,6 @@ function outputOf(
   return outputBlobSchema.parse(JSON.parse([...orderedPieces(document)].join("")));
 }
 
-function rows(days: number[], realised: number[], predicted: number[], trainingMean = 0.1) {
-  return {
-    ticker: "10",
-    days: Int32Array.from(days),
-    labelDays: Int32Array.from(days, (day) => day + 1),
-    realised: Float64Array.from(realised),
-    predicted: Float64Array.from(predicted),
-    trainingMean: new Float64Array(days.length).fill(trainingMean),
-    spans: [],
-  };
-}
-
-/** Four score rows, the last without a label; two residuals, both 0.1 above the forecast. */
-const TICKER: ModelledTicker = {
-  ticker: "10",
-  dates: { ticker: "10", days: Int32Array.of(97, 98, 99, 100), lastPriceDay: 100, lastFeatureDay: 100 },
-  fitLabels: Float64Array.of(0.2, 0.4),
-  models: [{ block: 0, from: 0, to: 4, fitRows: 2, labelMean: (0.2 + 0.4) / 2, isStandIn: false }],
-  ...judgedBy(rows([80, 81, 82], [0.3, -0.1, 0.2], [0.2, -0.2, 0]), rows([90, 91], [0.1, 0.2], [0, 0.1])),
-  unit: 0.1,
-  score: {
-    days: Int32Array.of(97, 98, 99, 100),
-    labels: Float64Array.of(0.5, 0.4, 0.2, Number.NaN),
-    labelDays: Int32Array.of(98, 99, 100, 101),
-    volatility: new Float64Array(4),
-    predicted: Float64Array.of(0.45, 0.1, 0.2, 0.3),
-    spans: [],
-  },
-  rows: {
-    fitRows: 2,
-    features: 3,
-    spans: Int32Array.of(0, 2, 0, 0, 0, 0, 0, 0, 0, 0, 0),
-    latestSpan: 1,
-    warmUp: { rows: 0, feature: undefined },
-  },
-  splits: {
-    train: { start: "1970-01-02", end: "1970-02-20" },
-    validate: { start: "1970-02-21", end: "1970-04-07" },
-    calibrate: null,
-  },
-  warnings: [],
-  listed: [],
-};
-
 test("the model is recorded in the sections of the request, with every default filled in", () => {
   const { model } = outputOf({ "current option": "transformer", training_params: { loss_type: "MSE" } });
   assert.deepEqual(model, {
@@ -116,35 +72,6 @@ test("the model is recorded in the sections of the request, with every default f
     intervals: null,
     shrinkage: "none",
   });
-});
-
-test("forecasts are listed with their training, and no table is out of fold", () => {
-  const epochs = [{ train_loss: 1, validation_loss: 0.5 }];
-  const record = { epochs, best_epoch: 1, zero_validation_loss: 0.75, parameters: 7 };
-  const prediction = { "current option": "mlp", intervals: { alpha: 0.4 } };
-  const output = outputOf(prediction, [TICKER], new Map([["10", record]]));
-  assert.deepEqual(output.mu, { "10": 0.3 });
-  assert.deepEqual(output.training, { "10": record });
-  assert.deepEqual([output.mu_dates, output.window.median_spacing_days], [{ "10": "1970-04-11" }, 1]);
-  const { splits } = TICKER;
-  const fits = output.fits!;
-  assert.ok(Math.abs(fits["10"]!.label_deviation! - 0.1) < 1e-15);
-  assert.deepEqual(fits, {
-    "10": {
-      fit_rows: 2,
-      features: 3,
-      label_mean: (0.2 + 0.4) / 2,
-      label_deviation: fits["10"]!.label_deviation!,
-      splits,
-    },
-  });
-  assert.deepEqual(output.forecasts["10"]!.realised, [0.5, 0.4, 0.2, null]);
-  assert.deepEqual([output.cross_validation, output.metrics.out_of_fold], [undefined, undefined]);
-  assert.equal(output.metrics.baselines.mean.out_of_fold, undefined);
-  assert.equal(output.metrics.score.pooled.n, 3);
-  // The mean forecast is the mean of all fit labels, 0.3.
-  assert.ok(Math.abs(output.metrics.baselines.mean.score.pooled.mae! - 0.4 / 3) < 1e-12);
-  assert.deepEqual([output.provenance.device, output.provenance.seed], ["cuda:1", 42]);
 });
 
 test("no warning carries the signature of a URL into the output", () => {

@@ -1,5 +1,4 @@
-import type { ShrinkageChoice } from "../../contract/config/panel-settings.ts";
-import { type RefitSettings, recordsRefits } from "../../contract/config/panel-settings.ts";
+import { recordsRefits, type SharedSettings } from "../../contract/config/panel-settings.ts";
 import type { Day } from "../../contract/market/dates.ts";
 import type { TickerExposures } from "../../contract/market/ticker-series.ts";
 import { MIN_ORDER_TICKERS } from "../../contract/output/later-close.ts";
@@ -29,11 +28,8 @@ import { ONE_BLOCK, type RefitBlock } from "../../panel/refit-blocks.ts";
 import { negativeSlope, verdictWarnings } from "./job-warnings.ts";
 import type { ModelledTicker, ScoreRows } from "./modelled-ticker.ts";
 
-export interface ScoreSettings extends RefitSettings {
-  readonly intervals?: IntervalChoice;
-  readonly delay?: number;
-  readonly shrinkage: ShrinkageChoice;
-}
+export type ScoreSettings = Pick<SharedSettings, "intervals" | "shrinkage" | "refit_every" | "window"> &
+  Partial<Pick<SharedSettings, "delay">>;
 
 export type ScoredTicker = ReturnType<typeof scoreTicker>;
 
@@ -105,18 +101,12 @@ export function evaluateForecasts(
   };
 }
 
-type Levelled = Pick<DatedForecasts, "levels">;
-
 /**
  * Multiplies a ticker's forecasts by its factors, above their levels with `pooled`, and adds the historical mean and the intervals.
  * @param hasZero whether a factor of any ticker is 0, so that all tickers of a date keep the model's forecasts.
  */
 function scoreTicker(
-  own: ModelledTicker & {
-    readonly heldOut: Levelled;
-    readonly residuals: Levelled;
-    readonly score: ScoreRows & Levelled;
-  },
+  own: ModelledTicker & { readonly score: ScoreRows & Pick<DatedForecasts, "levels"> },
   factorOf: (block: number) => number,
   hasZero: boolean,
   { intervals, shrinkage }: ScoreSettings,
@@ -167,16 +157,11 @@ function scoreTicker(
   };
 }
 
-/** The rows before the score rows by which the models' own forecasts are judged. */
-interface HeldOutSet {
-  readonly rows: Exclude<JudgedRows, "score">;
-  readonly forecasts: readonly ForecastRows[];
-}
-
+/** @param heldOut the rows before the score rows by which the models' own forecasts are judged. */
 function scoreTables(
   tickers: readonly ScoredTicker[],
   { intervals, delay = 0 }: ScoreSettings,
-  heldOut: HeldOutSet,
+  heldOut: JudgedSet,
   levels: { readonly heldOut: Levels; readonly score: Levels },
   exposures?: Exposures,
 ) {
@@ -219,7 +204,7 @@ function judge(
   tickers: readonly ScoredTicker[],
   intervals: IntervalChoice,
   covered: IntervalTables | undefined,
-  heldOut: HeldOutSet,
+  heldOut: JudgedSet,
   orders: Parameters<typeof laterSentence>[0],
 ): Verdict {
   // The held-out rows with the intervals that earlier residuals give them, for a method that has these.

@@ -11,7 +11,7 @@ import { deviation, mean } from "../../evaluate/statistics.ts";
 import { withWarning } from "../../evaluate/verdict/verdict.ts";
 import type { ResolvedWindow } from "../../panel/window.ts";
 import type { FitOutcome } from "../plan.ts";
-import { choiceOf } from "./choice/choice-result.ts";
+import { choiceOf } from "./choice-result.ts";
 import type { Evaluation, ScoredTicker } from "./evaluate-forecasts.ts";
 import { type Importance, type ModelledTicker, medianSpacing } from "./modelled-ticker.ts";
 import type { OrderedJson } from "./ordered-json.ts";

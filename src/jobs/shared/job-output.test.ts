@@ -1,6 +1,5 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { runSummarySchema } from "../../contract/output/job-events.ts";
 import type { RowsVerdict, Verdict } from "../../contract/output/verdict.ts";
 import { runSummary } from "./job-output.ts";
 
@@ -18,16 +17,6 @@ function verdict(order: Partial<RowsVerdict["order"]>, intervals: RowsVerdict["i
   };
   return { state: "none", rows: "score", title: "No evidence of skill", sentence: "", judged: [judged] };
 }
-
-test("a summary without a verdict only counts its tickers", () => {
-  const summary = runSummary({ ...JOB, tables: {} });
-  const choice = { rule: "best", candidates: [{}, {}, {}] } as never;
-  assert.equal(runSummary({ ...JOB, choice, tables: {} }).model, "choice among 3 candidates");
-  assert.deepEqual(runSummarySchema.parse(summary), {
-    ...{ model: "ridge", fit: "per_ticker", as_of: "2024-10-04", tickers: 0, failed: 2 },
-    verdict: null,
-  });
-});
 
 test("a summary has the headline of the verdict", () => {
   const finding = { state: "evidence", dates: 250, t: 0, quantile: 1.7, sentence: "" } as const;

@@ -2,7 +2,7 @@ import { randomUUID } from "node:crypto";
 import { executionName, outputName } from "../../blob/names.ts";
 import { openOutput } from "../../blob/open-store.ts";
 import type { Content } from "../../blob/store.ts";
-import type { Choice } from "../../contract/config/choice/candidates.ts";
+import type { Choice } from "../../contract/config/candidates.ts";
 import type { Operation, SubmittedOperation } from "../../contract/config/job-operations.ts";
 import { type Day, formatDay } from "../../contract/market/dates.ts";
 import { nameOfChoice } from "../../contract/output/choice.ts";
@@ -10,15 +10,8 @@ import type { RunSummary } from "../../contract/output/job-events.ts";
 import { laterFigures, verdictFigures } from "../../contract/output/later-close.ts";
 import type { ResultRecord } from "../../contract/output/result-record.ts";
 import { bandFromT, datesQuantile } from "../../contract/output/test-quantile.ts";
-import type { Failure } from "../../contract/problems/problem.ts";
-import { type Warning, warningEntry } from "../../contract/problems/warnings.ts";
 import type { ScoredTicker, ScoreTables } from "./evaluate-forecasts.ts";
 import type { JobContext, JobRequest } from "./job.ts";
-
-interface ResultBlob {
-  /** @returns the record that names it. @throws MucastError output_failed; then no blob is left. */
-  write(content: Content, context: JobContext): Promise<ResultRecord>;
-}
 
 /**
  * Determines the location of an operation's blob, and checks that it can be written there, before anything is read.
@@ -30,12 +23,13 @@ export async function openResult(
   job: Operation,
   { id, blobUrl, featureUrl: featureLocation }: Pick<JobRequest, "id" | "blobUrl" | "featureUrl">,
   { policy }: JobContext,
-): Promise<ResultBlob> {
+) {
   const name = outputName(operation, id);
   const output = await openOutput({ name, blobUrl, featureLocation }, { policy });
   await output.check();
   return {
-    async write(content, { report, signal }) {
+    /** @returns the record that names the blob. @throws MucastError output_failed; then no blob is left. */
+    async write(content: Content, { report, signal }: JobContext): Promise<ResultRecord> {
       signal.throwIfAborted();
       const url = await output.write(content, signal);
       report({ kind: "progress", stage: "write", done: 1, total: 1 });
@@ -47,20 +41,6 @@ export async function openResult(
       };
     },
   };
-}
-
-export function reportFindings(
-  found: {
-    readonly warnings: readonly Warning[];
-    readonly failures: readonly Failure[];
-    readonly summary: RunSummary;
-  },
-  { report }: JobContext,
-): void {
-  for (const warning of found.warnings)
-    if (!warningEntry(warning.code)?.isNote) report({ kind: "warning", warning });
-  for (const failure of found.failures) report({ kind: "failure", failure });
-  report({ kind: "summary", summary: found.summary });
 }
 
 /** The figures by which runs are compared, from the verdict of a job. */

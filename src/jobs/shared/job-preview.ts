@@ -1,16 +1,11 @@
-import type {
-  CostEstimate,
-  JobPreview,
-  RefitsPreview,
-  TickerPreview,
-} from "../../contract/api/job-preview.ts";
+import type { JobPreview, TickerPreview } from "../../contract/api/job-preview.ts";
 import { recordsRefits } from "../../contract/config/panel-settings.ts";
 import { MucastError } from "../../contract/errors/errors.ts";
 import { formatDay } from "../../contract/market/dates.ts";
 import { compareCodePoints } from "../../contract/market/ticker-series.ts";
 import type { Failure } from "../../contract/problems/problem.ts";
 import { datesOf, muRow } from "../../panel/as-of.ts";
-import type { FitPlan, JobKind, JobSettings, PlannedTicker } from "../plan.ts";
+import type { JobKind, JobSettings, PlannedTicker } from "../plan.ts";
 import { recordedWindow } from "./job-document.ts";
 import { noRefit, tickerWarnings } from "./job-warnings.ts";
 import { medianSpacing, rowFacts } from "./modelled-ticker.ts";
@@ -47,22 +42,32 @@ export async function previewJob<S extends JobSettings<S>>(
   const failures = [...short, ...plan.failures].sort(byTicker);
   const error = trains ? errorBeforeTraining(early, tickers, failures, inputs) : undefined;
   const candidates = choice === undefined || !trains ? [] : planned.map((own) => own.plan);
-  const found = tickerWarnings(inputs, tickers.map(describeTicker), [], plan.listed);
+  const estimates = (candidates.length === 0 ? [plan] : candidates).map(({ estimate }) => estimate);
+  const facts = tickers.map(({ panel, warnings, listed }) => {
+    const { ticker } = panel;
+    return { ticker, dates: datesOf(panel), rows: rowFacts(panel), warnings, listed };
+  });
+  const found = tickerWarnings(inputs, facts, [], plan.listed);
+  const { fits, fitBytes } = plan;
   return {
     model: kind.model(settings),
-    window: recordedWindow(
-      inputs.window,
-      inputs.asOf,
-      medianSpacing(tickers.map(({ panel }) => ({ rows: rowFacts(panel) }))),
-    ),
+    window: recordedWindow(inputs.window, inputs.asOf, medianSpacing(facts)),
     tickers: tickers.map((ticker) => previewTicker(ticker, trains, inputs.asOf)),
     failures,
     ...(plan.pooled && { pooled: plan.pooled }),
-    ...(trains && recordsRefits(settings) && { refits: previewRefits(plan, blocks.length) }),
+    ...(trains &&
+      recordsRefits(settings) && {
+        refits: { fits, blocks: blocks.length, ...(fitBytes === undefined ? {} : { fit_bytes: fitBytes }) },
+      }),
     ...(candidates.length > 0 && {
       choice: { candidates: candidates.length, fits: candidates.reduce((sum, own) => sum + own.fits, 0) },
     }),
-    ...(trains && { estimate: sumEstimates(candidates.length === 0 ? [plan] : candidates) }),
+    ...(trains && {
+      estimate: {
+        seconds: Number(estimates.reduce((sum, { seconds }) => sum + seconds, 0).toPrecision(2)),
+        matrix_bytes: Math.max(...estimates.map(({ matrix_bytes }) => matrix_bytes)),
+      },
+    }),
     warnings: [
       ...warnings,
       ...inputs.warnings,
@@ -72,22 +77,6 @@ export async function previewJob<S extends JobSettings<S>>(
       ...found.filter(({ code }) => trains || code !== "older_forecast"),
     ],
     ...(error && { error }),
-  };
-}
-
-function describeTicker({ panel, warnings, listed }: PlannedTicker) {
-  return { ticker: panel.ticker, dates: datesOf(panel), rows: panel, warnings, listed };
-}
-
-function previewRefits({ fits, fitBytes }: FitPlan, blocks: number): RefitsPreview {
-  return { fits, blocks, ...(fitBytes === undefined ? {} : { fit_bytes: fitBytes }) };
-}
-
-function sumEstimates(plans: readonly FitPlan[]): CostEstimate {
-  const seconds = plans.reduce((sum, { estimate }) => sum + estimate.seconds, 0);
-  return {
-    seconds: Number(seconds.toPrecision(2)),
-    matrix_bytes: Math.max(...plans.map(({ estimate }) => estimate.matrix_bytes)),
   };
 }
 

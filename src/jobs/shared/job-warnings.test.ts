@@ -1,12 +1,11 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { ShrinkageChoice } from "../../contract/config/panel-settings.ts";
+import type { Shrinkage } from "../../contract/output/metrics-schemas.ts";
 import type { Verdict, VerdictState } from "../../contract/output/verdict.ts";
-import type { Shrinkage } from "../../evaluate/shrinkage.ts";
 import { walkForwardFolds } from "../../panel/folds.ts";
 import {
   chosenEarly,
-  constantWarning,
   type Listed,
   listedOfRows,
   listedWarnings,
@@ -90,17 +89,6 @@ test("a code is one warning with a bounded message, whatever the number of ticke
   assert.deepEqual([warning!.code, others[0]!.code, others.length], ["few_rows", "wild_forecast", 1]);
   assert.deepEqual([warning!.count, warning!.ticker], [5_000, undefined]);
   assert.match(warning!.message, /T19 and 4980 more\.$/);
-});
-
-const CONSTANT = { value: 0.25, train_rows: 40 };
-
-test("names the largest alpha that keeps a coefficient, without calling alpha the cause", () => {
-  // With a much smaller alpha, the coefficients exist and the score rows have the same features.
-  const { message } = constantWarning("AAA", { ...CONSTANT, largest_alpha: 0.001 });
-  assert.equal(
-    message,
-    "AAA: the model predicts 0.25 for every score row. With an alpha below 0.001, at least one coefficient is not 0.",
-  );
 });
 
 /** The warning of a verdict in that state on those rows, if held-out rows give `pooled` that factor. */

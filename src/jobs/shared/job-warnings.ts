@@ -272,11 +272,13 @@ export function listedOfRows(
     const detail = hasChanged ? `${learned} to learn from, ${text} before mu` : String(learned);
     listed.push({ code: "not_daily", ticker, detail });
   }
-  if (hasFewRows(fitRows, features, folds)) {
-    const detail = `${counted(fitRows, "fit row")}, ${counted(features, "feature")}`;
-    listed.push({ code: "few_rows", ticker, detail });
-  }
-  return listed;
+  return [...listed, ...fewRows(ticker, fitRows, features, folds)];
+}
+
+export function fewRows(ticker: string, fitRows: number, features: number, folds: readonly Fold[]): Listed[] {
+  if (!hasFewRows(fitRows, features, folds)) return [];
+  const detail = `${counted(fitRows, "fit row")}, ${counted(features, "feature")}`;
+  return [{ code: "few_rows", ticker, detail }];
 }
 
 function warmUpWarning(

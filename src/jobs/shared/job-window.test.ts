@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { requestedWindow } from "../../contract/config/payload-schemas.ts";
 import { parseDay } from "../../contract/market/dates.ts";
-import { jobWindow, recordedBounds } from "./read-inputs.ts";
+import { jobWindow } from "./read-inputs.ts";
 
 const START = parseDay("2020-01-02")!;
 const CUT = parseDay("2020-09-30")!;
@@ -26,9 +26,4 @@ test("a bound that differs from the blob's own is refused, with the name of both
     message:
       /start: is 2020-01-02, but start in p\.json is 2020-01-03.*learning_end: is 2020-09-30, but Learning_end in p\.json is 2020-10-01/s,
   });
-});
-
-test("an output records the bounds of the request alone", () => {
-  const recorded = { start: null, end: null, learning_end: "2020-09-30" };
-  assert.deepEqual(recordedBounds({ learningEnd: CUT }), recorded);
 });

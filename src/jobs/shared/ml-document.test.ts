@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { seededRandom } from "../../../test/twins/random.ts";
 import { parseMlSettings } from "../../contract/config/ml-settings.ts";
-import type { Intervals, ShrinkageChoice } from "../../contract/config/panel-settings.ts";
+import type { ShrinkageChoice } from "../../contract/config/panel-settings.ts";
 import { type OutputBlob, outputBlobSchema } from "../../contract/output/output-blob.ts";
 import { outputDocument } from "../../outputs/outputs.testing.ts";
 import { evaluateForecasts, type ScoreSettings } from "./evaluate-forecasts.ts";
@@ -18,8 +18,6 @@ function evaluateMl(fitted: readonly ModelledTicker[], settings: ScoreSettings, 
 }
 
 const SHA = "0".repeat(64);
-const RIDGE = '{"ML params": {"model": "ridge"}}';
-
 /** The output of a job; without tickers, only the parts that do not depend on them. */
 function outputOf(config: string, fitted: readonly ModelledTicker[] = [], asOf = 100) {
   const { settings } = parseMlSettings(config);
@@ -103,70 +101,6 @@ const FITTED: ModelledTicker = {
   listed: [],
 };
 
-const evaluated = (intervals?: Intervals, shrinkage: ShrinkageChoice = "none", ticker = FITTED) =>
-  evaluateMl([ticker], { ...(intervals && { intervals }), shrinkage }, 7);
-
-test("writes mu and the date of its row, and neither for a ticker whose row is too old", () => {
-  const later = {
-    ...FITTED,
-    ...foldedRows({ ...ROWS, ticker: "BBB" }),
-    ticker: "BBB",
-    dates: { ...FITTED.dates, ticker: "BBB" },
-  };
-  const { mu, mu_dates, window } = outputOf(RIDGE, [FITTED, later], 9);
-  assert.deepEqual(mu, { AAA: 10, BBB: 10 });
-  assert.deepEqual([mu_dates, window.as_of], [{ AAA: "1970-01-08", BBB: "1970-01-08" }, "1970-01-10"]);
-  const old = outputOf(RIDGE, [FITTED], 100);
-  assert.deepEqual([old.mu, old.mu_dates], [{}, {}]);
-});
-
-test("fits has the rows, the mean of the labels and the importances of each ticker, in order", () => {
-  const { importances: _, ...without } = {
-    ...FITTED,
-    ...foldedRows({ ...ROWS, ticker: "BBB" }),
-    ticker: "BBB",
-  };
-  const { fits } = outputOf(RIDGE, [FITTED, without]);
-  const own = { fit_rows: 6, features: 2, label_mean: 2.5, label_deviation: Math.sqrt(35 / 12) };
-  assert.deepEqual(fits, {
-    AAA: { ...own, importances: FITTED.importances },
-    BBB: own,
-  });
-});
-
-/** A ticker with these labels of its fit rows; its forecasts out of fold are 3, 1, 7 and 1, and its mu is 10. */
-const shareOf = (labels: readonly number[], shrinkage: ShrinkageChoice, openLabel = Number.NaN) => {
-  const folded = foldedRows({ ...ROWS, labels: Float64Array.from(labels) });
-  const score = { ...FITTED.score, labels: Float64Array.of(openLabel) };
-  const { tickers, tables } = evaluated(undefined, shrinkage, { ...FITTED, ...folded, score });
-  const { score: published, heldOut } = tickers[0]!;
-  return {
-    mu: published.predicted[0]!,
-    outOfFold: [...heldOut.predicted],
-    worth: tables.shrinkage.by_ticker.get("AAA")!,
-  };
-};
-
-test("shrunk forecasts are s times the model's, and out-of-fold forecasts stay unchanged", () => {
-  const labels = [0, 1, 2, 0.5, 2, 0.5];
-  const [none, own] = [shareOf(labels, "none"), shareOf(labels, "own")];
-  // Forecasts 3, 1, 7, 1 for labels 2, 0.5, 2, 0.5.
-  const b = (3 * 2 + 0.5 + 7 * 2 + 0.5) / 60;
-  const misses = [3 * (2 - 3 * b), 0.5 - b, 7 * (2 - 7 * b), 0.5 - b];
-  const se = Math.sqrt(misses.reduce((sum, miss) => sum + miss ** 2, 0)) / 60;
-  assert.ok(Math.abs(own.worth.s - (b - se)) < 1e-12 && own.worth.s > 0.2 && own.worth.s < 0.4);
-  assert.deepEqual([none.mu, own.mu], [10, own.worth.s * 10]);
-  assert.deepEqual([own.outOfFold, own.worth], [none.outOfFold, none.worth]);
-  assert.deepEqual(own.outOfFold, [3, 1, 7, 1]);
-});
-
-test("provenance keeps only the text of the config's own section", () => {
-  const section = '{"model": "ridge",  "n_splits": 15}';
-  const { provenance } = outputOf(`{"keys": {"password": "hunter2"}, "ML params": ${section}}`);
-  assert.equal(provenance.config, section);
-  assert.doesNotMatch(JSON.stringify(provenance), /hunter2/);
-});
-
 const LEVELS = { outOfFold: 0.0004, score: -0.0003 };
 
 /** Eight tickers that start from these levels, with 80 out-of-fold dates and 40 score dates. @param skill slope of labels on forecasts. */
@@ -230,16 +164,6 @@ test("pooled shrinkage multiplies what forecasts are above their level, and can 
     orders(output).map(({ cross_section }) => cross_section),
     orders(raw).map(({ cross_section }) => cross_section),
   );
-  const ranks = (blob: OutputBlob, i: number) =>
-    Object.values(blob.forecasts)
-      .map(({ predicted }, t) => [predicted[i]!, t] as const)
-      .toSorted(([a], [b]) => a - b);
-  for (let i = 0; i < 40; i++) {
-    assert.deepEqual(
-      ranks(output, i).map(([, t]) => t),
-      ranks(raw, i).map(([, t]) => t),
-    );
-  }
   assert.equal(output.mu_model, undefined);
 });
 

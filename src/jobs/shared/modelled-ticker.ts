@@ -1,4 +1,5 @@
 import type { Day } from "../../contract/market/dates.ts";
+import type { OutputBlob } from "../../contract/output/output-blob.ts";
 import type { Warning } from "../../contract/problems/warnings.ts";
 import { concatenate, type HeldOutRows } from "../../evaluate/forecast-rows.ts";
 import type { Levels } from "../../evaluate/levels.ts";
@@ -68,7 +69,7 @@ export interface ModelledTicker {
   /** Importances of the last fit, with their deviations over the fits of all blocks. */
   readonly lastImportances?: readonly Importance[];
   /** run_dl_job. */
-  readonly splits?: Readonly<Record<"train" | "validate" | "calibrate", DateSpan | null>>;
+  readonly splits?: NonNullable<NonNullable<OutputBlob["fits"]>[string]["splits"]>;
 }
 
 /** The weight of a feature in a model, by its library's own measure. */
@@ -77,12 +78,6 @@ export interface Importance {
   readonly importance: number;
   /** Standard deviation (ddof 1) over the fits of all blocks; absent if one of them does not list the feature. */
   readonly spread?: number;
-}
-
-/** The first and the last date of the windows of a part. */
-interface DateSpan {
-  readonly start: string;
-  readonly end: string;
 }
 
 /** The median number of calendar days from the fit rows of all tickers to their next prices; null without a ticker. */

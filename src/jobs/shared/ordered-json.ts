@@ -22,7 +22,7 @@ export type OrderedJson =
  * the output of one ticker never is. Each member of a Map, such as a ticker, is a separate piece, and so is each element of a
  * list, such as a warning, unless the list is inside such a piece. Numbers are printed in shortest round-trip form, and undefined
  * members are omitted.
- * @throws TypeError if a number is NaN or infinite: that is a defect of the caller, which null would hide.
+ * @throws TypeError if a number is NaN or infinite, or a Map is inside a list of such a piece: defects of the caller, which null would hide.
  */
 export function* orderedPieces(value: OrderedJson): Generator<string> {
   if (typeof value === "function") yield* orderedPieces(value());
@@ -34,13 +34,32 @@ export function* orderedPieces(value: OrderedJson): Generator<string> {
     yield "]";
   } else if (holdsMap(value)) {
     let mark = "{";
-    for (const [key, member] of membersOf(value)) {
+    for (const [key, member] of value instanceof Map ? value : Object.entries(value)) {
+      if (member === undefined) continue;
       yield `${mark}${JSON.stringify(key)}:`;
       yield* orderedPieces(member);
       mark = ",";
     }
     yield mark === "{" ? "{}" : "}";
-  } else yield print(value);
+  } else yield JSON.stringify(value, plainJson);
+}
+
+type Members = ReadonlyMap<string, OrderedJson> | { readonly [key: string]: OrderedJson | undefined };
+
+/** Whether `value` is a Map, or has one inside its objects. */
+function holdsMap(value: OrderedJson | undefined): value is Members {
+  if (value instanceof Map) return true;
+  if (typeof value !== "object" || value === null || isRawNumber(value)) return false;
+  return !Array.isArray(value) && !(value instanceof Float64Array) && Object.values(value).some(holdsMap);
+}
+
+/** A replacer of JSON.stringify. */
+function plainJson(_key: string, value: OrderedJson): unknown {
+  if (typeof value === "function") return plainJson(_key, value());
+  if (value instanceof Float64Array) return Array.from(value);
+  if (value instanceof Map || (typeof value === "number" && !Number.isFinite(value)))
+    throw new TypeError(`${value} cannot be written to the output`);
+  return value;
 }
 
 /** In characters: writing this many takes hardly longer than writing a few. */
@@ -61,38 +80,4 @@ export function* joinedPieces(pieces: Iterable<string>, most = JOINED): Generato
     held = piece;
   }
   if (held !== "") yield held;
-}
-
-type Members = ReadonlyMap<string, OrderedJson> | { readonly [key: string]: OrderedJson | undefined };
-
-function hasMembers(value: OrderedJson | undefined): value is Members {
-  if (typeof value !== "object" || value === null || isRawNumber(value)) return false;
-  return !Array.isArray(value) && !(value instanceof Float64Array);
-}
-
-/** Whether `value` is a Map, or has one inside its objects. */
-function holdsMap(value: OrderedJson | undefined): value is Members {
-  return hasMembers(value) && (value instanceof Map || Object.values(value).some(holdsMap));
-}
-
-function membersOf(value: Members): [string, OrderedJson][] {
-  const members = value instanceof Map ? [...value] : Object.entries(value);
-  return members.filter((member): member is [string, OrderedJson] => member[1] !== undefined);
-}
-
-function print(value: OrderedJson): string {
-  if (typeof value === "function") return print(value());
-  if (value instanceof Float64Array) {
-    const wrong = value.find((number) => !Number.isFinite(number));
-    // JSON.stringify would print NaN as null.
-    return wrong === undefined ? JSON.stringify(Array.from(value)) : print(wrong);
-  }
-  if (Array.isArray(value)) return `[${value.map(print).join(",")}]`;
-  if (hasMembers(value)) {
-    const members = membersOf(value).map(([key, member]) => `${JSON.stringify(key)}:${print(member)}`);
-    return `{${members.join(",")}}`;
-  }
-  if (typeof value === "number" && !Number.isFinite(value))
-    throw new TypeError(`${value} cannot be written to the output`);
-  return JSON.stringify(value);
 }

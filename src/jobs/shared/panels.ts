@@ -182,13 +182,7 @@ function addZScores(
   const message = `${counted(thinRows, "row")} on dates on which fewer than ${MIN_DATE_TICKERS} tickers have a feature ${thinRows === 1 ? "is" : "are"} left out: cross_section compares the tickers of a date.`;
   return {
     panels: all.filter(({ panel }) => panel.fit.length >= MIN_FIT_ROWS).map(store),
-    failures: [
-      ...failures,
-      ...failShort(
-        all.map(({ panel }) => panel),
-        because,
-      ),
-    ],
+    failures: [...failures, ...all.flatMap(({ panel }) => failShort([panel], because))],
     warnings: warnThin(thinRows, message),
     compare: (source) => store(select(source)),
   };

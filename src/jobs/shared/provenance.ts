@@ -61,8 +61,9 @@ interface EngineFacts {
   readonly machine: Machine | null;
 }
 
-const NOTHING = { threads: null, lockSha256: null, kernelLevel: null, machine: null };
-export const NO_ENGINE: EngineFacts = { versions: {}, ...NOTHING };
+export const NO_ENGINE: EngineFacts = {
+  ...{ versions: {}, threads: null, lockSha256: null, kernelLevel: null, machine: null },
+};
 
 /** What the engine reports about its machine, once its libraries are imported. @throws MucastError engine_unavailable. */
 export async function engineFacts(

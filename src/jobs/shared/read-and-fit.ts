@@ -8,7 +8,7 @@ import { MIN_ORDER_TICKERS } from "../../contract/output/later-close.ts";
 import { datesOf } from "../../panel/as-of.ts";
 import { ONE_BLOCK, type RefitBlock, refitBlocks } from "../../panel/refit-blocks.ts";
 import type { FitOutcome, FitPlan, FitRun, JobKind, JobSettings } from "../plan.ts";
-import { CandidateFits, nameCandidate } from "./choice/combine-candidates.ts";
+import { CandidateFits, nameCandidate } from "./combine-candidates.ts";
 import type { Exposures } from "./evaluate-forecasts.ts";
 import { type JobContext, type JobRequest, withEngine } from "./job.ts";
 import { noRefit, zeroedWarnings } from "./job-warnings.ts";
@@ -25,7 +25,7 @@ import {
 import { engineFacts, NO_ENGINE } from "./provenance.ts";
 import { type Inputs, withInputs } from "./read-inputs.ts";
 import { requireCurrentTicker, requireForecasts } from "./require-forecasts.ts";
-import { runConcurrently } from "./run-concurrently.ts";
+import { runEach } from "./run-concurrently.ts";
 import { requireSmoothable } from "./smooth-tickers.ts";
 import { FitTimings, timed } from "./timings.ts";
 
@@ -56,38 +56,41 @@ export function readAndFit<S extends JobSettings<S>>(
   const { environment } = kind;
   const libraries = kind.libraries(settings);
   return withEngine({ environment, libraries }, context, async ({ pool, workFolder }) => {
-    const start = async (signal: AbortSignal) => pool && kind.start(pool, settings, { ...context, signal });
-    const [, fitted] = await runConcurrently(context.signal, start, (signal, started) =>
-      withInputs(request, { ...context, signal }, workFolder, settings.delay, async (inputs) => {
-        for (const warning of inputs.warnings) context.report({ kind: "warning", warning });
-        if (pool === undefined) return await fitNothing(inputs, signal);
-        const store = { workFolder, isPreview: false };
-        const read = await timed(context, "read features", () =>
-          readTickers(inputs.panels(), store, settings, signal, (panel) => kind.listed(panel, settings)),
-        );
-        const device = (await started)!;
-        const { report, cluster, memoryBytes = defaultMemoryBytes() } = context;
-        const memoryLimit = cluster === undefined ? memoryBytes : undefined;
-        const run = { pool, device, workFolder, signal, report, memoryLimit };
-        const job = planJob(kind, settings, read, store);
-        const fits = await fitCandidates(kind, job, inputs, settings, run, context);
-        const { tickers, failures, warnings } = fits;
-        requireForecasts(
-          tickers.map(({ dates }) => dates),
-          failures,
-          inputs,
-        );
-        const rows = kind.judged(tickers);
-        const firsts = tickers.flatMap(({ heldOut, score }) => heldOut.days[0] ?? score.days[0] ?? []);
-        return {
-          ...{ inputs, rows, blocks: job.blocks, device },
-          fits: { ...fits, warnings: [...warnings, ...zeroedWarnings(tickers, rows, settings)] },
-          exposures: tickers.length < MIN_ORDER_TICKERS ? undefined : inputs.exposures(Math.min(...firsts)),
-          engine: await engineFacts(pool, environment),
-        };
-      }),
-    );
-    return fitted;
+    const fit = async (inputs: Inputs, signal: AbortSignal, started: Promise<string> | undefined) => {
+      for (const warning of inputs.warnings) context.report({ kind: "warning", warning });
+      if (pool === undefined || started === undefined) return await fitNothing(inputs, signal);
+      const store = { workFolder, isPreview: false };
+      const read = await timed(context, "read features", () =>
+        readTickers(inputs.panels(), store, settings, signal, (panel) => kind.listed(panel, settings)),
+      );
+      const device = await started;
+      const { report, cluster, memoryBytes = defaultMemoryBytes() } = context;
+      const memoryLimit = cluster === undefined ? memoryBytes : undefined;
+      const run = { pool, device, workFolder, signal, report, memoryLimit };
+      const job = planJob(kind, settings, read, store);
+      const fits = await fitCandidates(kind, job, inputs, settings, run, context);
+      const { tickers, failures, warnings } = fits;
+      requireForecasts(
+        tickers.map(({ dates }) => dates),
+        failures,
+        inputs,
+      );
+      const rows = kind.judged(tickers);
+      const firsts = tickers.flatMap(({ heldOut, score }) => heldOut.days[0] ?? score.days[0] ?? []);
+      return {
+        ...{ inputs, rows, blocks: job.blocks, device },
+        fits: { ...fits, warnings: [...warnings, ...zeroedWarnings(tickers, rows, settings)] },
+        exposures: tickers.length < MIN_ORDER_TICKERS ? undefined : inputs.exposures(Math.min(...firsts)),
+        engine: await engineFacts(pool, environment),
+      };
+    };
+    const [fitted] = await runEach<ReadAndFitted | string>(context.signal, async (start, signal) => {
+      const inner = { ...context, signal };
+      const started = pool && kind.start(pool, settings, inner);
+      start(withInputs(request, inner, workFolder, settings.delay, (inputs) => fit(inputs, signal, started)));
+      if (started !== undefined) start(started);
+    });
+    return fitted as ReadAndFitted;
   });
 }
 
@@ -98,18 +101,16 @@ async function fitNothing(inputs: Inputs, signal: AbortSignal): Promise<ReadAndF
   return { inputs, fits, rows: "validation", blocks: ONE_BLOCK, device: "none", engine: NO_ENGINE };
 }
 
-interface PlannedCandidate<S> {
-  readonly label: string;
-  readonly settings: S;
-  readonly compared: ComparedTickers;
-  readonly plan: FitPlan;
-}
-
 interface PlannedJob<S> {
   readonly blocks: readonly RefitBlock[];
   /** The tickers that take part from the first block on, as the first candidate compares them that has any. */
   readonly early: readonly FitPanel[];
-  readonly candidates: readonly PlannedCandidate<S>[];
+  readonly candidates: readonly {
+    readonly label: string;
+    readonly settings: S;
+    readonly compared: ComparedTickers;
+    readonly plan: FitPlan;
+  }[];
 }
 
 /**
@@ -188,10 +189,14 @@ async function fitCandidates<S extends JobSettings<S>>(
   for (const [c, { label, compared, plan }] of candidates.entries()) {
     const { panels, failures, warnings } = compared;
     const before = finished;
+    const workFolder = join(run.workFolder, `candidate${c}`);
+    try {
+      mkdirSync(workFolder);
+    } catch (cause) {
+      throw workFolderError("written", cause);
+    }
     const own: FitRun = {
-      ...run,
-      isLast: c === candidates.length - 1,
-      workFolder: makeFolder(join(run.workFolder, `candidate${c}`)),
+      ...{ ...run, workFolder, isLast: c === candidates.length - 1 },
       timings: new FitTimings(context),
       report(event) {
         if (event.kind !== "progress" || event.stage !== "fit") run.report(event);
@@ -204,7 +209,7 @@ async function fitCandidates<S extends JobSettings<S>>(
       if (choice === undefined) throw error;
       return failCandidate(error, panels, c, label);
     });
-    removeFolder(own.workFolder);
+    removeFolder(workFolder);
     finished += plan.steps;
     const planned = new Set(plan.failures.map(({ ticker }) => ticker));
     const found = [...plan.failures, ...outcome.failures.filter(({ ticker }) => !planned.has(ticker))];
@@ -235,16 +240,6 @@ function failCandidate(error: unknown, panels: readonly FitPanel[], c: number, l
   if (!CANDIDATE_CODES.has(code)) throw error;
   const failures = panels.filter(isForecast).map(({ ticker }) => ({ ticker, code, message }));
   return { tickers: [], failures, warnings: [], listed: [] };
-}
-
-/** @throws MucastError output_failed if the work folder's disk is full. */
-function makeFolder(path: string): string {
-  try {
-    mkdirSync(path);
-    return path;
-  } catch (cause) {
-    throw workFolderError("written", cause);
-  }
 }
 
 /** With all that fits have left in it, such as the matrix of a pooled fit that failed. */

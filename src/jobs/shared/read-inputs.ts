@@ -50,10 +50,8 @@ export async function openInputs(
     const prices = await readPrices(countedPrices!, reading);
     const requested = jobWindow(prices.window, request.window, priceBlob.name);
     const { window, warnings } = resolveWindow(requested, loadAll(prices), priceBlob.name);
-    return describeInputs(
-      { window: { ...window, delay }, warnings, prices, priceBlob, featureBlob },
-      readFeatures(countedFeatures!, reading),
-    );
+    const read = readFeatures(countedFeatures!, reading);
+    return describeInputs({ ...window, delay }, warnings, prices, priceBlob, featureBlob, read);
   } catch (error) {
     // The stream of prices is still open if the signal aborts before the first piece is read.
     await Promise.all(blobs.map((blob) => blob.close()));
@@ -65,16 +63,12 @@ function* loadAll(prices: PriceBlob): Generator<TickerPrices> {
   for (const ticker of prices.tickers) yield prices.load(ticker);
 }
 
-interface OpenedInputs {
-  readonly window: ResolvedWindow;
-  readonly warnings: readonly Warning[];
-  readonly prices: PriceBlob;
-  readonly priceBlob: Blob;
-  readonly featureBlob: Blob;
-}
-
 function describeInputs(
-  { window, warnings, prices, priceBlob, featureBlob }: OpenedInputs,
+  window: ResolvedWindow,
+  warnings: readonly Warning[],
+  prices: PriceBlob,
+  priceBlob: Blob,
+  featureBlob: Blob,
   read: AsyncIterable<TickerFeatures>,
 ) {
   const priced = new Set(prices.tickers);
@@ -84,6 +78,14 @@ function describeInputs(
   const unpriced: Listed[] = [];
   type Named = { readonly ticker?: string | undefined };
   const byTicker = (a: Named, b: Named) => compareCodePoints(a.ticker!, b.ticker!);
+  const unpaired = (): Warning[] =>
+    [...priced.symmetricDifference(featured)]
+      .sort(compareCodePoints)
+      .map((ticker) =>
+        priced.has(ticker)
+          ? { code: "no_features", ticker, message: `${ticker} is in the data-extraction blob only.` }
+          : { code: "no_prices", ticker, message: `${ticker} is in the feature blob only.` },
+      );
   /** The dates in the window with a price of any ticker, ascending. */
   const tradedDays = () => {
     const days = new Set<Day>();
@@ -132,7 +134,7 @@ function describeInputs(
       );
     },
     /** Tickers in only one of the blobs, and prices of those without enough history; complete once `panels` has ended. */
-    unused: (): readonly Warning[] => [...unpairedTickers(priced, featured), ...short.toSorted(byTicker)],
+    unused: (): readonly Warning[] => [...unpaired(), ...short.toSorted(byTicker)],
     /** Tickers whose features are on dates without a price of any ticker; complete once `panels` has ended. */
     unpricedDates: (): readonly Listed[] => unpriced.toSorted(byTicker),
     digests: () => ({ feature: digestOf(featureBlob), dataExtractor: digestOf(priceBlob) }),
@@ -195,21 +197,6 @@ function countBytes(blobs: readonly Blob[], report: Report) {
       }
     })(),
   }));
-}
-
-/** Warns about each ticker that is in only one of the blobs. @returns a warning for each, in ascending code-point order. */
-export function unpairedTickers(
-  priceTickers: Iterable<string>,
-  featureTickers: Iterable<string>,
-): readonly Warning[] {
-  const priced = new Set(priceTickers);
-  return [...priced.symmetricDifference(new Set(featureTickers))]
-    .sort(compareCodePoints)
-    .map((ticker) =>
-      priced.has(ticker)
-        ? { code: "no_features", ticker, message: `${ticker} is in the data-extraction blob only.` }
-        : { code: "no_prices", ticker, message: `${ticker} is in the feature blob only.` },
-    );
 }
 
 /** The bounds of a window, by their name in a payload and in errors about a blob. */

@@ -1,21 +1,4 @@
 /**
- * Runs both at the same time. The first fault aborts the other, and is thrown once neither is running.
- * @param signal aborts both as well.
- */
-export async function runConcurrently<A, B>(
-  signal: AbortSignal,
-  first: (signal: AbortSignal) => Promise<A>,
-  second: (signal: AbortSignal, first: Promise<A>) => Promise<B>,
-): Promise<[A, B]> {
-  const results = await runEach<A | B>(signal, async (start, inner) => {
-    const a = first(inner);
-    start(a);
-    start(second(inner, a));
-  });
-  return results as [A, B];
-}
-
-/**
  * Runs each task that `body` starts, all at the same time. The first fault, of a task or of `body`, aborts the others, and is thrown once
  * no task is running.
  * @returns the results, in the order in which the tasks were started.

@@ -55,10 +55,8 @@ export function smoothTickers(fits: FitOutcome, halfLife: number | undefined): F
       score: { ...score, predicted: concatenate([early, smoothed[t]!.subarray(before)]) },
     };
   });
-  return { ...fits, tickers, warnings: [...fits.warnings, ...thin(thinDates)] };
-}
-
-function thin(count: number): Warning[] {
-  const message = `${counted(count, "date")} with forecasts of fewer than ${MIN_ORDER_TICKERS} tickers ${count === 1 ? "is" : "are"} not smoothed.`;
-  return count === 0 ? [] : [{ code: "thin_dates", message, count }];
+  if (thinDates === 0) return { ...fits, tickers };
+  const message = `${counted(thinDates, "date")} with forecasts of fewer than ${MIN_ORDER_TICKERS} tickers ${thinDates === 1 ? "is" : "are"} not smoothed.`;
+  const thin: Warning = { code: "thin_dates", message, count: thinDates };
+  return { ...fits, tickers, warnings: [...fits.warnings, thin] };
 }

@@ -1,5 +1,4 @@
 import assert from "node:assert/strict";
-import { spawnSync } from "node:child_process";
 import {
   chownSync,
   existsSync,
@@ -7,7 +6,6 @@ import {
   mkdtempSync,
   readdirSync,
   rmSync,
-  statSync,
   symlinkSync,
   utimesSync,
   writeFileSync,
@@ -25,14 +23,6 @@ beforeEach(() => {
 });
 afterEach(() => rmSync(base, { recursive: true, force: true }));
 
-test("two folders of one process are separate, private, and gone once removed", () => {
-  const [one, two] = [openWorkFolder(base), openWorkFolder(base)];
-  assert.notEqual(one.path, two.path);
-  assert.equal(statSync(one.path).mode & 0o777, 0o700);
-  one.remove();
-  assert.ok(!existsSync(one.path) && existsSync(two.path));
-});
-
 const [MACHINE, PID, START] = processMark().split("-");
 
 /** A folder with a file in it, as a process with that mark would leave it. */
@@ -42,14 +32,6 @@ function folderOf(mark: string): string {
   writeFileSync(join(left, "x0.npy"), "");
   return left;
 }
-
-test("removes the folder of a dead process, and not that of a living one", () => {
-  const living = openWorkFolder(base);
-  const ended = spawnSync(process.execPath, ["-e", "console.log(process.pid)"], { encoding: "utf8" });
-  const left = folderOf(`${MACHINE}-${ended.stdout.trim()}-12345`);
-  openWorkFolder(base);
-  assert.ok(!existsSync(left) && existsSync(living.path));
-});
 
 test("keeps the folder of a process in another container until it is a week old", () => {
   const [held, old] = [folderOf(`00000000-${PID}-1`), folderOf(`00000000-${PID}-${START}`)];

@@ -1,4 +1,4 @@
-import type { ChoiceMeasure } from "../../contract/config/choice/choice-config.ts";
+import type { ChoiceMeasure } from "../../contract/config/choice-config.ts";
 import type { Operation } from "../../contract/config/job-operations.ts";
 import { cut } from "../../contract/errors/faults.ts";
 import { formatDay, parseDay } from "../../contract/market/dates.ts";

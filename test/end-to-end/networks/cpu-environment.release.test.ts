@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { mkdirSync, readdirSync } from "node:fs";
 import { join } from "node:path";
 import { after, before, describe, test } from "node:test";
-import { LOSS_TYPES } from "../../../src/contract/config/networks/networks.ts";
+import { LOSS_TYPES } from "../../../src/contract/config/networks.ts";
 import { MucastError } from "../../../src/contract/errors/errors.ts";
 import { LIBRARIES } from "../../../src/engine/environment/engine-status.ts";
 import { installedEnvironment, PYTHON_VARIABLE } from "../../../src/engine/environment/environment.ts";

@@ -4,11 +4,7 @@
  */
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
-import {
-  ARCHITECTURES,
-  type Architecture,
-  LOSS_TYPES,
-} from "../../../src/contract/config/networks/networks.ts";
+import { ARCHITECTURES, type Architecture, LOSS_TYPES } from "../../../src/contract/config/networks.ts";
 import { type BlobPair, removeFolders, writeMarket } from "../jobs/job-runs.ts";
 import { assertValid } from "../jobs/published-schemas.ts";
 import { dirtyNetworkMarket } from "../markets/network-market.ts";

@@ -1,7 +1,7 @@
 /** The networks of each block of `refit_every`, compared with a job that learns until the first date of the block. */
 import assert from "node:assert/strict";
 import { after, describe, test } from "node:test";
-import type { Architecture } from "../../../src/contract/config/networks/networks.ts";
+import type { Architecture } from "../../../src/contract/config/networks.ts";
 import type { OutputBlob } from "../../../src/contract/output/output-blob.ts";
 import { WHOLE_MATRIX } from "../../whole-matrix.testing.ts";
 import { removeFolders } from "../jobs/job-runs.ts";

@@ -1,5 +1,5 @@
 /** Runs run_dl_job in this process, on configs that are written in a few words. */
-import { type Architecture, architecturesOf } from "../../../src/contract/config/networks/networks.ts";
+import { type Architecture, architecturesOf } from "../../../src/contract/config/networks.ts";
 import { runDlJob } from "../../../src/jobs/run-job.ts";
 import { type BlobPair, type JobRun, runJob } from "../jobs/job-runs.ts";
 

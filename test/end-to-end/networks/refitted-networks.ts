@@ -1,5 +1,5 @@
 /** Markets and configs for networks that `refit_every` retrains for each block of dates, and what their outputs report about a block. */
-import type { Architecture } from "../../../src/contract/config/networks/networks.ts";
+import type { Architecture } from "../../../src/contract/config/networks.ts";
 import type { OutputBlob } from "../../../src/contract/output/output-blob.ts";
 import { WHOLE_MATRIX } from "../../whole-matrix.testing.ts";
 import { writeMarket } from "../jobs/job-runs.ts";

@@ -5,7 +5,7 @@ import { fileURLToPath } from "node:url";
 import { auditContext, auditInputs } from "../../../src/audit/checked.testing.ts";
 import { runAudit } from "../../../src/audit/run-audit.ts";
 import { truncation } from "../../../src/audit/truncation/truncation.ts";
-import type { Architecture } from "../../../src/contract/config/networks/networks.ts";
+import type { Architecture } from "../../../src/contract/config/networks.ts";
 import { MucastError } from "../../../src/contract/errors/errors.ts";
 import type { OutputBlob } from "../../../src/contract/output/output-blob.ts";
 import { JOBS, runMlJob } from "../../../src/jobs/run-job.ts";

@@ -1,15 +1,15 @@
 /** A choice among networks matches a plain script written from docs/semantics.md, for networks with given forecasts. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { Choice } from "../../../src/contract/config/choice/candidates.ts";
-import { CHOICE_MEASURES, CHOICE_RULES } from "../../../src/contract/config/choice/choice-config.ts";
+import type { Choice } from "../../../src/contract/config/candidates.ts";
+import { CHOICE_MEASURES, CHOICE_RULES } from "../../../src/contract/config/choice-config.ts";
 import { type DlSettings, parseDlSettings } from "../../../src/contract/config/dl-settings.ts";
 import { formatDay } from "../../../src/contract/market/dates.ts";
 import type { OutputChoice } from "../../../src/contract/output/choice.ts";
 import { findEnvironment } from "../../../src/engine/environment/environment.ts";
 import { noise } from "../../../src/evaluate/choice/choice.testing.ts";
-import { choiceOf } from "../../../src/jobs/shared/choice/choice-result.ts";
-import { CandidateFits, combineNetworks } from "../../../src/jobs/shared/choice/combine-candidates.ts";
+import { choiceOf } from "../../../src/jobs/shared/choice-result.ts";
+import { CandidateFits, combineNetworks } from "../../../src/jobs/shared/combine-candidates.ts";
 import { type HeldOutPart, judgedBy, type ModelledTicker } from "../../../src/jobs/shared/modelled-ticker.ts";
 import { removeFolders } from "../jobs/job-runs.ts";
 import { askTwin, assertClose } from "./plain-twin.ts";

@@ -1,27 +1,21 @@
-import type { Choice } from "../../../contract/config/choice/candidates.ts";
-import type { ChoiceMeasure } from "../../../contract/config/choice/choice-config.ts";
-import { counted } from "../../../contract/errors/wording.ts";
-import { type Day, formatDay } from "../../../contract/market/dates.ts";
-import { CHOICE_METHOD } from "../../../contract/output/choice.ts";
-import { MIN_DATES, meanQuantile } from "../../../contract/output/test-quantile.ts";
-import type { Failure } from "../../../contract/problems/problem.ts";
-import type { Warning } from "../../../contract/problems/warnings.ts";
+import type { Choice } from "../../contract/config/candidates.ts";
+import type { ChoiceMeasure } from "../../contract/config/choice-config.ts";
+import { counted } from "../../contract/errors/wording.ts";
+import { type Day, formatDay } from "../../contract/market/dates.ts";
+import { CHOICE_METHOD } from "../../contract/output/choice.ts";
+import { MIN_DATES, meanQuantile } from "../../contract/output/test-quantile.ts";
+import type { Failure } from "../../contract/problems/problem.ts";
+import type { Warning } from "../../contract/problems/warnings.ts";
 import {
   countKnown,
   type LossSeries,
   MIN_IC_TICKERS,
   type TestedTicker,
-} from "../../../evaluate/choice/candidate-losses.ts";
-import {
-  type ChoiceGains,
-  choiceGains,
-  figureOf,
-  type Gain,
-  optimismOf,
-} from "../../../evaluate/choice/choice-gains.ts";
-import type { PrequentialChoice } from "../../../evaluate/choice/prequential.ts";
-import { finiteOrNull } from "../../../evaluate/statistics.ts";
-import type { OrderedJson } from "../ordered-json.ts";
+} from "../../evaluate/choice/candidate-losses.ts";
+import { choiceGains, figureOf, type Gain, optimismOf } from "../../evaluate/choice/choice-gains.ts";
+import type { PrequentialChoice } from "../../evaluate/choice/prequential.ts";
+import { finiteOrNull } from "../../evaluate/statistics.ts";
+import type { OrderedJson } from "./ordered-json.ts";
 
 export interface ChoiceTicker {
   /** One per candidate; undefined if it failed on the ticker. */
@@ -37,31 +31,21 @@ export type JobChoice = Choice<unknown> & {
   readonly warm_up?: number;
 };
 
-export interface ChoiceResult extends ChoiceGains {
-  readonly choice: JobChoice;
-  readonly chosen: PrequentialChoice;
-  /** The candidate with the smallest mean loss, over all rows that folds test. */
-  readonly best: number;
-  readonly tickers: readonly ChoiceTicker[];
-}
+export type ChoiceResult = ReturnType<typeof choiceResult>;
 
-export function choiceResult(
-  tickers: readonly ChoiceTicker[],
-  chosen: PrequentialChoice,
-  choice: JobChoice,
-): ChoiceResult {
+export function choiceResult(tickers: readonly ChoiceTicker[], chosen: PrequentialChoice, choice: JobChoice) {
   const tested = tickers.map((ticker) => ticker.tested);
   const from = tickers.map(({ warmUpRows }) => warmUpRows);
   const gains = choiceGains(tested, chosen.predicted, from, choice.candidates.length, choice.measure);
-  return { choice, chosen, ...gains, best: chosen.best, tickers };
+  return { choice, chosen, ...gains, tickers };
 }
 
 /** The member `choice` of an output. @param settings one per candidate, as an output records them. */
 export function choiceOf(
-  { choice, chosen, gains, honest, gainByDay, best, tickers }: ChoiceResult,
+  { choice, chosen, gains, honest, gainByDay, tickers }: ChoiceResult,
   settings: readonly OrderedJson[],
 ): OrderedJson {
-  const { series, members } = chosen;
+  const { series, members, best } = chosen;
   const recordGain = ({ r2, ic, gain, t }: Gain) => ({ r2, ic, gain, gain_t: t });
   // Networks have the losses that the choice was made from and the gains on the published rows on different dates.
   const positions = new Map(Array.from(series.days, (day, d) => [day, d]));
@@ -104,28 +88,11 @@ export function choiceWarnings(reports: readonly CandidateReport[], result: Choi
   const { tickers, chosen, choice } = result;
   const folded = tickers.filter(({ tested }) => tested.folds.length > 0);
   return [
-    ...reports.flatMap((report, c) => [
-      ...failedWarning(report, c, result),
-      ...modelWarnings(report, c, result),
-    ]),
+    ...reports.flatMap((report, c) => candidateWarnings(report, c, result)),
     ...shortWarmUp(folded, choice.warm_up ?? 0),
     ...earlyFolds(folded, chosen.series, choice.measure),
     ...noiseWarning(result),
   ];
-}
-
-function nameOf(c: number, { choice }: ChoiceResult): string {
-  return `Candidate ${c} (${choice.candidates[c]!.label})`;
-}
-
-function failedWarning({ failures }: CandidateReport, c: number, result: ChoiceResult): Warning[] {
-  const lacking = result.tickers.filter(({ fitted }) => fitted[c] === undefined);
-  const names = new Set(lacking.map(({ tested }) => tested.ticker));
-  const failed = failures.filter(({ ticker }) => names.has(ticker));
-  const [first] = failed;
-  if (first === undefined) return [];
-  const message = `${nameOf(c, result)} failed for ${counted(failed.length, "ticker")} and counts only for the others. The first, ${first.ticker}: ${first.message}`;
-  return [{ code: "candidate_failed", count: failed.length, message }];
 }
 
 const MODEL_CODES: ReadonlySet<string> = new Set<Warning["code"]>([
@@ -134,18 +101,30 @@ const MODEL_CODES: ReadonlySet<string> = new Set<Warning["code"]>([
   "failed_refit",
 ]);
 
-/** One warning of each kind for a candidate after the first, with the number of tickers. */
-function modelWarnings({ warnings }: CandidateReport, c: number, result: ChoiceResult): Warning[] {
-  if (c === 0) return [];
-  const byCode = Map.groupBy(
-    warnings.filter(({ code }) => MODEL_CODES.has(code)),
-    ({ code }) => code,
+/** The tickers that a candidate could not fit, and, except for the first candidate, one warning of each kind about its models. */
+function candidateWarnings(
+  { failures, warnings }: CandidateReport,
+  c: number,
+  { choice, tickers }: ChoiceResult,
+): Warning[] {
+  const name = `Candidate ${c} (${choice.candidates[c]!.label})`;
+  const lacking = tickers.filter(({ fitted }) => fitted[c] === undefined);
+  const names = new Set(lacking.map(({ tested }) => tested.ticker));
+  const failed = failures.filter(({ ticker }) => names.has(ticker));
+  const found = failed.slice(0, 1).map(
+    ({ ticker, message }): Warning => ({
+      code: "candidate_failed",
+      count: failed.length,
+      message: `${name} failed for ${counted(failed.length, "ticker")} and counts only for the others. The first, ${ticker}: ${message}`,
+    }),
   );
-  return [...byCode].map(([code, found]) => ({
-    code,
-    count: found.length,
-    message: `${nameOf(c, result)}, ${counted(found.length, "warning")}. The first: ${found[0]!.message}`,
-  }));
+  const byCode = Map.groupBy(c === 0 ? [] : warnings, ({ code }) => code);
+  for (const [code, own] of byCode) {
+    if (!MODEL_CODES.has(code)) continue;
+    const message = `${name}, ${counted(own.length, "warning")}. The first: ${own[0]!.message}`;
+    found.push({ code, count: own.length, message });
+  }
+  return found;
 }
 
 function shortWarmUp(folded: readonly ChoiceTicker[], warmUp: number): Warning[] {
@@ -176,7 +155,7 @@ function earlyFolds(
   return [{ code: "few_choice_rows", count: early.length, message }];
 }
 
-function noiseWarning({ honest, gains, best, choice }: ChoiceResult): Warning[] {
+function noiseWarning({ honest, gains, chosen: { best }, choice }: ChoiceResult): Warning[] {
   const { t, dates } = honest;
   if (dates < MIN_DATES) return [];
   const quantile = meanQuantile(dates);

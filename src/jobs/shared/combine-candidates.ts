@@ -1,28 +1,23 @@
 /** Chooses among candidates, and combines their forecasts into one per row. */
-import type { Candidate, Choice } from "../../../contract/config/choice/candidates.ts";
-import type { DlSettings } from "../../../contract/config/dl-settings.ts";
-import type { MlCandidates, MlSettings } from "../../../contract/config/ml-settings.ts";
-import { compareCodePoints } from "../../../contract/market/ticker-series.ts";
-import type { Failure } from "../../../contract/problems/problem.ts";
-import type { Warning } from "../../../contract/problems/warnings.ts";
-import {
-  sliceTested,
-  type TestedFold,
-  type TestedTicker,
-} from "../../../evaluate/choice/candidate-losses.ts";
+import type { Candidate, Choice } from "../../contract/config/candidates.ts";
+import type { DlSettings } from "../../contract/config/dl-settings.ts";
+import type { MlCandidates, MlSettings } from "../../contract/config/ml-settings.ts";
+import type { Day } from "../../contract/market/dates.ts";
+import { compareCodePoints } from "../../contract/market/ticker-series.ts";
+import type { Failure } from "../../contract/problems/problem.ts";
+import type { Warning } from "../../contract/problems/warnings.ts";
+import { sliceTested, type TestedFold, type TestedTicker } from "../../evaluate/choice/candidate-losses.ts";
 import {
   choosePrequentially,
   memberLevels,
   memberMeans,
   membersAt,
   type PrequentialChoice,
-} from "../../../evaluate/choice/prequential.ts";
-import { concatenate } from "../../../evaluate/forecast-rows.ts";
-import { sampleDeviation } from "../../../evaluate/statistics.ts";
-import { fewerFolds } from "../../../panel/folds.ts";
-import type { FirstOutcome, FitOutcome } from "../../plan.ts";
-import type { Listed } from "../job-warnings.ts";
-import { type HeldOutPart, judgedBy, type ModelledTicker, type ScoreRows } from "../modelled-ticker.ts";
+} from "../../evaluate/choice/prequential.ts";
+import { concatenate } from "../../evaluate/forecast-rows.ts";
+import { sampleDeviation } from "../../evaluate/statistics.ts";
+import { fewerFolds } from "../../panel/folds.ts";
+import type { FirstOutcome, FitOutcome } from "../plan.ts";
 import {
   type ChoiceResult,
   type ChoiceTicker,
@@ -30,12 +25,17 @@ import {
   choiceWarnings,
   type JobChoice,
 } from "./choice-result.ts";
+import type { Listed } from "./job-warnings.ts";
+import { type HeldOutPart, judgedBy, type ModelledTicker, type ScoreRows } from "./modelled-ticker.ts";
 
-type DatedPredictions = Pick<ScoreRows, "days" | "predicted" | "spans">;
+/** On the dates of the ticker's first candidate: NaN where there is no forecast. */
+type AlignedForecasts = Pick<ScoreRows, "predicted" | "spans">;
 
 interface CandidateForecasts extends Pick<ModelledTicker, "spread" | "warnings" | "listed"> {
-  readonly tested: readonly DatedPredictions[];
-  readonly score: DatedPredictions;
+  readonly tested: readonly AlignedForecasts[];
+  readonly score: AlignedForecasts;
+  /** The date of its own last score row. */
+  readonly lastDay: Day | undefined;
 }
 
 interface CandidateOutcome<S> {
@@ -63,8 +63,9 @@ export class CandidateFits<S> {
       const base = this.bases.get(ticker) ?? { candidate: number, fits };
       this.bases.set(ticker, base);
       forecasts.set(ticker, {
-        tested: tested.map((part, i) => shareDays(part, base.fits.tested[i]!)),
-        score: shareDays(score, base.fits.score),
+        tested: tested.map((part, i) => alignTo(base.fits.tested[i]!.days, part)),
+        score: alignTo(base.fits.score.days, score),
+        lastDay: score.days.at(-1),
         ...(spread === undefined ? {} : { spread }),
         ...{ warnings, listed },
       });
@@ -89,10 +90,19 @@ export class CandidateFits<S> {
   }
 }
 
-/** Dates that equal those of the ticker's first candidate are kept once, because a job may have 100. */
-function shareDays({ days, predicted, spans }: DatedPredictions, base: DatedPredictions): DatedPredictions {
-  const isEqual = base.days.length === days.length && days.every((day, i) => day === base.days[i]);
-  return { days: isEqual ? base.days : days, predicted, spans };
+/** @param days ascending. */
+function alignTo(days: Int32Array, own: Pick<ScoreRows, "days" | "predicted" | "spans">): AlignedForecasts {
+  let at = 0;
+  const predicted = Float64Array.from(days, (day) => {
+    while (at < own.days.length && own.days[at]! < day) at++;
+    return own.days[at] === day ? own.predicted[at]! : Number.NaN;
+  });
+  return { predicted, spans: own.spans };
+}
+
+/** The forecasts of a candidate that could not fit the ticker. */
+function noForecasts({ length }: Int32Array): Float64Array {
+  return new Float64Array(length).fill(Number.NaN);
 }
 
 /** Names the candidate, except the config itself. */
@@ -188,10 +198,8 @@ function spreadOf(
   members: PrequentialChoice["members"],
 ): number | undefined {
   const last = base.fits.score.days.at(-1);
-  const lastOf = (c: number) => {
-    const own = fitted[c]?.score;
-    return own !== undefined && own.days.at(-1) === last ? own.predicted.at(-1)! : Number.NaN;
-  };
+  const lastOf = (c: number) =>
+    fitted[c]?.lastDay === last ? (fitted[c]?.score.predicted.at(-1) ?? Number.NaN) : Number.NaN;
   const used = members.filter((c) => Number.isFinite(lastOf(c)));
   if (used.length >= 2) return sampleDeviation(Float64Array.from(used, lastOf));
   return fitted[used[0] ?? fitted.findIndex((_, c) => Number.isFinite(lastOf(c)))]?.spread;
@@ -265,7 +273,9 @@ function joinTestedRows(parts: readonly HeldOutPart[], fitted: CombinedTicker["f
     days: days(parts.map((part) => part.days)),
     labelDays: days(parts.map((part) => part.labelDays)),
     realised: values(parts.map((part) => part.realised)),
-    predicted: fitted.map((own) => values(parts.map((part, p) => alignTo(part.days, own?.tested[p])))),
+    predicted: fitted.map((own) =>
+      values(parts.map((part, p) => own?.tested[p]?.predicted ?? noForecasts(part.days))),
+    ),
   };
 }
 
@@ -276,7 +286,7 @@ function joinMembers(
 ) {
   const { score } = base.fits;
   const last = base.fits.tested.at(-1)!;
-  const aligned = fitted.map((own) => alignTo(score.days, own?.score));
+  const aligned = fitted.map((own) => own?.score.predicted ?? noForecasts(score.days));
   const scored = new Float64Array(score.days.length);
   memberMeans(aligned, chosen.members, scored);
   const published = last.days.length - (tested.days.length - warmUpRows);
@@ -310,17 +320,4 @@ function joinMembers(
       ),
     },
   };
-}
-
-/** Forecasts on these dates; NaN where there is none. Without a copy if the dates are the same array. @param days ascending. */
-function alignTo(days: Int32Array, own: DatedPredictions | undefined): Float64Array {
-  if (own?.days === days) return own.predicted;
-  const aligned = new Float64Array(days.length).fill(Number.NaN);
-  if (own === undefined) return aligned;
-  let at = 0;
-  for (const [row, day] of days.entries()) {
-    while (at < own.days.length && own.days[at]! < day) at++;
-    if (own.days[at] === day) aligned[row] = own.predicted[at]!;
-  }
-  return aligned;
 }

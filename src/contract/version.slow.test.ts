@@ -4,7 +4,7 @@ import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
-import { headCommit } from "./git-commit.ts";
+import { headCommit } from "./version.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "mucast-commit-"));
 after(() => rmSync(folder, { recursive: true, force: true }));

@@ -1,4 +1,4 @@
-import { averageRanks } from "../rank.ts";
+import { averageRanks } from "./rank.ts";
 
 /** Features whose rank correlation is at least this large, whatever its sign, are shuffled together. */
 const MIN_CORRELATION = 0.7;
@@ -58,7 +58,6 @@ function centredRanks(samples: readonly Float64Array[], k: number): Float64Array
   return ranked;
 }
 
-/** Features that are shuffled together. */
 interface FeatureCluster {
   /** Ascending. */
   readonly features: readonly number[];

@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import type { MucastError } from "../../errors/errors.ts";
-import { parseDlSettings } from "../dl-settings.ts";
-import { parseMlSettings } from "../ml-settings.ts";
-import { drawnPoints, gridPoints, gridSize } from "./candidates.ts";
+import type { MucastError } from "../errors/errors.ts";
+import { drawnPoints } from "./candidates.ts";
+import { parseDlSettings } from "./dl-settings.ts";
+import { parseMlSettings } from "./ml-settings.ts";
 
 function refusalOf(read: () => unknown): MucastError {
   try {
@@ -54,39 +54,6 @@ describe("candidates of run_ml_job", () => {
     ]);
   });
 
-  it("inherit the ensemble of the config only with its model, and refuse one of regressors without a seed", () => {
-    const { candidates } = choiceOf(
-      [{ model_params: { n_estimators: 9 } }, { model: "lasso" }, { model: "xgboost", ensemble: 4 }],
-      {},
-      { model: "rf", model_params: {}, ensemble: 3 },
-    );
-    assert.deepEqual(
-      candidates.map(({ settings: { ensemble, estimator } }) => [ensemble, estimator.ensemble]),
-      [
-        [3, 3],
-        [3, 3],
-        [1, undefined],
-        [4, 4],
-      ],
-    );
-    assert.match(
-      refusal([{ model: "quantile", ensemble: 2 }]).message,
-      /\[0\]\.ensemble: must be 1, because/,
-    );
-    const unseeded = { model: "xgboost", model_params: { random_state: null }, ensemble: 2 };
-    assert.match(refusal([unseeded]).message, /\[0\]\.ensemble: needs a number as the seed/);
-  });
-
-  it("keep the text of numbers, and of several candidates of an entry each has its label", () => {
-    const text = `{"ML params": {"model": "ridge", "choice": {"candidates": [
-      {"grid": {"alpha": [1e1, 100.0]}}, {"label": "drawn", "draws": 2, "draw": {"alpha": {"log": [1, 100]}}}]}}}`;
-    const choice = parseMlSettings(text).settings.choice!;
-    assert.deepEqual(labels(choice), [
-      ...["ridge", "ridge alpha=1e1", "ridge alpha=100.0", "drawn alpha=83.81", "drawn alpha=24.23"],
-    ]);
-    assert.match(JSON.stringify(choice.candidates[1]!.settings.estimator.params), /"alpha":1e1/);
-  });
-
   it("have labels of at most four arguments that differ from the config's own", () => {
     const many = { num_leaves: 4, max_depth: 3, subsample: 0.5, min_child_samples: 9, reg_lambda: 1 };
     const choice = choiceOf([
@@ -112,12 +79,6 @@ describe("candidates of run_ml_job", () => {
       data.faults!.map(({ path }) => path.replace("config.ML params.choice.", "")),
       ["candidates[0].grid.num_leafs", "candidates[1].model", "candidates[2].model_params.alpha"],
     );
-  });
-
-  it("name the entry in demands on columns, which are checked later", () => {
-    const { candidates } = choiceOf([{ model: "lightgbm", model_params: { mc: [1] } }]);
-    const [demand] = candidates[1]!.settings.columnDemands;
-    assert.equal(demand!.path, "config.ML params.choice.candidates[0].model_params.mc");
   });
 
   it("must differ, and be few", () => {
@@ -228,13 +189,6 @@ describe("points of a search", () => {
   const draw = (draws: number, specs: object, seed = 42, stream = 0) =>
     texts(drawnPoints(draws, specs as never, seed, stream));
 
-  it("of a grid are all combinations, and the last parameter changes fastest", () => {
-    const grid = { a: [1, 2], b: ["x", "y", "z"] };
-    const points = [...gridPoints(grid)].map((point) => [...point.values()].join(""));
-    assert.deepEqual(points, ["1x", "1y", "1z", "2x", "2y", "2z"]);
-    assert.equal(gridSize(grid), 6);
-  });
-
   it("of draws stay in their ranges, as the numbers that the libraries expect", () => {
     const specs = {
       learning_rate: { log: [0.01, 0.1] },
@@ -260,13 +214,5 @@ describe("points of a search", () => {
     assert.notDeepEqual(draw(3, specs, 42, 1), draw(3, specs, 43, 1));
     const published = ['{"alpha":97.88}', '{"alpha":1.01}'];
     assert.deepEqual(draw(2, specs), published, "the draws of published configs stay");
-  });
-
-  it("of draws do not repeat, and end when there are no more", () => {
-    const few = { leaves: { int: [2, 4] }, depth: { int: [1, 2] } };
-    assert.equal(new Set(draw(6, few)).size, 6);
-    assert.deepEqual(draw(7, few), draw(6, few));
-    assert.equal(draw(100, { leaves: { int: [1, 100] } }).length, 100);
-    assert.equal(draw(5, { rate: { uniform: [1, 1.00001] } }).length, 1);
   });
 });

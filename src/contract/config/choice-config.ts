@@ -1,7 +1,7 @@
 import { z } from "zod";
-import * as s from "../../schema/open-schema.ts";
-import { LIMITS } from "../limits.ts";
-import { FITS, panelFields, SCALERS } from "../panel-settings.ts";
+import * as s from "../schema/open-schema.ts";
+import { LIMITS } from "./limits.ts";
+import { FITS, panelFields, SCALERS } from "./panel-settings.ts";
 
 /** What the chosen candidates forecast: the plain mean of those near the best, or the best alone. Our addition. */
 export const CHOICE_RULES = ["mean", "best"] as const;
@@ -134,6 +134,5 @@ export const dlChoiceSchema = s
   })
   .describe("Tries several candidates, of which `Dot prediction` itself is the first. Our addition.");
 
-/** An entry of either job, with what only one of them has. */
 export type CandidateEntry = CandidateSearch &
   Partial<Pick<z.infer<typeof mlCandidateSchema>, "scaler" | "fit">>;

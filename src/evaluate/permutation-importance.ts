@@ -1,11 +1,11 @@
-import { MIN_ORDER_TICKERS } from "../../contract/output/later-close.ts";
-import { type MeanMethod, MIN_DATES, meanMethod, meanQuantile } from "../../contract/output/test-quantile.ts";
-import type { ForecastRows } from "../forecast-rows.ts";
-import { dateT } from "../mean-test.ts";
-import { averageRanks } from "../rank.ts";
-import { type DateLayout, dateLayout, dateSums, datesWith, valuesByDate } from "../rows-by-date.ts";
-import { correlation, finiteOrNull, isConstant, mean } from "../statistics.ts";
-import { type OrderForm, signedReturns } from "../verdict/order.ts";
+import { MIN_ORDER_TICKERS } from "../contract/output/later-close.ts";
+import { type MeanMethod, MIN_DATES, meanMethod, meanQuantile } from "../contract/output/test-quantile.ts";
+import type { ForecastRows } from "./forecast-rows.ts";
+import { dateT } from "./mean-test.ts";
+import { averageRanks } from "./rank.ts";
+import { type DateLayout, dateLayout, dateSums, datesWith, valuesByDate } from "./rows-by-date.ts";
+import { correlation, finiteOrNull, isConstant, mean } from "./statistics.ts";
+import { type OrderForm, signedReturns } from "./verdict/order.ts";
 
 /** One-sided: chance alone exceeds the quantile once in twenty groups. */
 const PROBABILITY = 0.95;

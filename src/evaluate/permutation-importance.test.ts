@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { type Random, seededRandom } from "../../../test/twins/random.ts";
-import type { ForecastRows } from "../forecast-rows.ts";
-import { averageRanks } from "../rank.ts";
-import { correlation, mean } from "../statistics.ts";
+import { type Random, seededRandom } from "../../test/twins/random.ts";
+import type { ForecastRows } from "./forecast-rows.ts";
 import { permutationImportance } from "./permutation-importance.ts";
+import { averageRanks } from "./rank.ts";
+import { correlation, mean } from "./statistics.ts";
 
 /** Features in the order of their columns: the coefficient in the labels, and that of a model that learned them with an error. */
 interface Feature {

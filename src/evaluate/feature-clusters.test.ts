@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { seededRandom } from "../../../test/twins/random.ts";
+import { seededRandom } from "../../test/twins/random.ts";
 import { clusterFeatures, rankDistances } from "./feature-clusters.ts";
 
 type FeatureCluster = ReturnType<typeof clusterFeatures>[number];
@@ -83,15 +83,4 @@ test("copies, mirrored and monotone features are one cluster, and independent on
       );
     }
   }
-});
-
-test("a feature that a ticker lacks is compared over the rows of the others", () => {
-  const random = seededRandom(7);
-  const rows = Array.from({ length: 300 }, (_, i) => {
-    const value = random.normal();
-    return [value, i < 150 ? Number.NaN : value, random.normal()];
-  });
-  const samples = [rows.slice(0, 150), rows.slice(150)].map((part) => Float64Array.from(part.flat()));
-  const [distance] = rankDistances(samples, 3, false).subarray(1);
-  assert.ok(Math.abs(distance!) < 1e-12, `${distance}`);
 });

@@ -1,16 +1,10 @@
-import { type Fault, fault, MucastError } from "../../errors/errors.ts";
-import { invalidRequest, listedFaults, MAX_FAULTS } from "../../errors/faults.ts";
-import { printable } from "../../errors/wording.ts";
-import {
-  canonicalJson,
-  type RawJson,
-  type RawNumber,
-  type RawObject,
-  rawNumber,
-} from "../../json/json-text.ts";
-import type { Warning } from "../../problems/warnings.ts";
-import { LIMITS } from "../limits.ts";
+import { type Fault, fault, MucastError } from "../errors/errors.ts";
+import { invalidRequest, listedFaults, MAX_FAULTS } from "../errors/faults.ts";
+import { printable } from "../errors/wording.ts";
+import { canonicalJson, type RawJson, type RawNumber, type RawObject, rawNumber } from "../json/json-text.ts";
+import type { Warning } from "../problems/warnings.ts";
 import type { CandidateEntry, ChoiceMeasure, ChoiceRule, DrawSpec } from "./choice-config.ts";
+import { LIMITS } from "./limits.ts";
 
 export interface Choice<Settings> {
   readonly rule: ChoiceRule;
@@ -87,7 +81,7 @@ export function readCandidates<Settings, Entry extends CandidateEntry>(
   for (const [i, entry] of given.candidates.entries()) {
     const path = `${listPath}[${i}]`;
     const { label, grid, draws, draw, ...sets } = raw[i]!;
-    const points = [...pointsOf(entry, grid as RawObject, given.seed, i)];
+    const points = pointsOf(entry, grid as RawObject, given.seed, i);
     if (points.length < sizeOf(entry)) {
       const few = points.length === 1 ? "a single point" : `only ${points.length} different points`;
       const message = `${entry.draws} draws of ${few}; ask for no more than there are, or give a wider range`;
@@ -111,26 +105,38 @@ export function readCandidates<Settings, Entry extends CandidateEntry>(
     throw new MucastError(first.code, message, { ...first.data, path: listed[0]!.path, faults: listed });
   }
   requireDifferent(found, reader.identity);
-  const choice = { ...given, candidates: uniquelyLabelled(found) };
-  return { choice, warnings: [...warnings.values()] };
+  const labels = found.map(({ text }) => text.slice(0, MAX_LABEL));
+  const candidates = found.map(({ settings }, i) => {
+    const label = labels[i]!;
+    const isShared = labels.indexOf(label) !== labels.lastIndexOf(label);
+    return { label: isShared ? `${label} (${i})` : label, settings };
+  });
+  return { choice: { ...given, candidates }, warnings: [...warnings.values()] };
 }
+
+const MAX_LABEL = 80;
 
 function sizeOf({ grid, draws = 1 }: CandidateEntry): number {
-  return grid === undefined ? draws : gridSize(grid);
+  return Object.values(grid ?? {}).reduce((size, { length }) => size * length, draws);
 }
 
-/** @param raw the grid in the tree of `rawNumbers`; it may have a key `__proto__`, which the schema's copy lacks. */
+/**
+ * The points of an entry's grid or draws. Of a grid, every combination; the last parameter changes fastest.
+ * @param raw the grid in the tree of `rawNumbers`; it may have a key `__proto__`, which the schema's copy lacks.
+ */
 function pointsOf(
   { grid, draws, draw }: CandidateEntry,
   raw: RawObject,
   seed: number,
   stream: number,
-): Iterable<SearchPoint> {
-  if (grid !== undefined)
-    return gridPoints(
-      Object.fromEntries(Object.keys(grid).map((name) => [name, raw[name] as readonly RawJson[]])),
-    );
-  return draw === undefined ? [new Map()] : drawnPoints(draws!, draw, seed, stream);
+): SearchPoint[] {
+  if (draw !== undefined) return [...drawnPoints(draws!, draw, seed, stream)];
+  let points: (readonly (readonly [string, RawJson])[])[] = [[]];
+  for (const name of Object.keys(grid ?? {})) {
+    const values = raw[name] as readonly RawJson[];
+    points = points.flatMap((point) => values.map((value) => [...point, [name, value] as const]));
+  }
+  return points.map((point) => new Map(point));
 }
 
 const MAX_NAMED = 4;
@@ -176,14 +182,8 @@ function placedFaults<Settings, Entry>(
   });
 }
 
-interface FoundCandidate<Settings> {
-  readonly settings: Settings;
-  readonly path: string;
-  readonly text: string;
-}
-
 function requireDifferent<Settings>(
-  all: readonly FoundCandidate<Settings>[],
+  all: readonly { readonly settings: Settings; readonly path: string; readonly text: string }[],
   identity: readonly (keyof Settings)[],
 ): void {
   const seen = new Map<string, number>();
@@ -196,37 +196,6 @@ function requireDifferent<Settings>(
     }
     seen.set(key, i);
   }
-}
-
-const MAX_LABEL = 80;
-
-/** Labels that occur several times get the candidate's number. */
-function uniquelyLabelled<Settings>(all: readonly FoundCandidate<Settings>[]): Candidate<Settings>[] {
-  const labels = all.map(({ text }) => text.slice(0, MAX_LABEL));
-  return all.map(({ settings }, i) => {
-    const label = labels[i]!;
-    const isShared = labels.indexOf(label) !== labels.lastIndexOf(label);
-    return { label: isShared ? `${label} (${i})` : label, settings };
-  });
-}
-
-/** Every combination of a grid's values; the last parameter changes fastest. */
-export function* gridPoints(grid: Readonly<Record<string, readonly RawJson[]>>): Generator<SearchPoint> {
-  const names = Object.keys(grid);
-  for (let index = 0; index < gridSize(grid); index++) {
-    const point: [string, RawJson][] = [];
-    let rest = index;
-    for (const name of names.toReversed()) {
-      const values = grid[name]!;
-      point.push([name, values[rest % values.length]!]);
-      rest = Math.floor(rest / values.length);
-    }
-    yield new Map(point.reverse());
-  }
-}
-
-export function gridSize(grid: Readonly<Record<string, readonly unknown[]>>): number {
-  return Object.values(grid).reduce((size, { length }) => size * length, 1);
 }
 
 /** A search of few different points is given up after this many draws of each point that it asks for. */

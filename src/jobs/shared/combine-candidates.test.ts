@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { Failure } from "../../../contract/problems/problem.ts";
+import type { Failure } from "../../contract/problems/problem.ts";
 import { CandidateFits } from "./combine-candidates.ts";
 
 const failure = (ticker: string, code: Failure["code"]): Failure => ({

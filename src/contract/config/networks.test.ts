@@ -1,17 +1,9 @@
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { describe, it } from "node:test";
-import fc from "fast-check";
-import { type Fault, MucastError } from "../../errors/errors.ts";
-import { parseDlSettings } from "../dl-settings.ts";
-import {
-  ARCHITECTURES,
-  type Architecture,
-  checkNetworkSize,
-  type NetworkSpec,
-  networkFaults,
-  parameterCount,
-} from "./networks.ts";
+import { type Fault, MucastError } from "../errors/errors.ts";
+import { parseDlSettings } from "./dl-settings.ts";
+import { ARCHITECTURES, checkNetworkSize, type NetworkSpec, parameterCount } from "./networks.ts";
 
 type Section = Readonly<Record<string, unknown>>;
 
@@ -71,47 +63,13 @@ describe("settings that cannot form a network together", () => {
     );
   });
 
-  it("are found for a cnn exactly if one of its successive blocks would leave no row", () => {
-    const cases = fc.record({
-      blocks: fc.integer({ min: 1, max: 16 }),
-      pool: fc.integer({ min: 1, max: 101 }),
-      lookback: fc.integer({ min: 1, max: 1000 }),
-    });
-    fc.assert(
-      fc.property(cases, ({ blocks, pool, lookback }) => {
-        let rows = lookback;
-        let failing: string | undefined;
-        for (let block = 1; block <= blocks && failing === undefined; block++) {
-          if (rows < pool) failing = `block ${block} of ${blocks} would pool ${rows} row`;
-          rows = Math.floor(rows / pool);
-        }
-        const entry = { filters: Array(blocks).fill(1), pool_size: pool };
-        const found = networkFaults(configOf(sized("cnn", entry, lookback)));
-        assert.equal(found.length, failing === undefined ? 0 : 1);
-        if (failing !== undefined) assert.ok(found[0]!.message.includes(failing), found[0]!.message);
-      }),
-      {
-        numRuns: 1_000,
-        examples: [[{ blocks: 3, pool: 10, lookback: 1000 }], [{ blocks: 5, pool: 3, lookback: 242 }]],
-      },
-    );
-  });
-
-  it("are not those of another architecture, whose types are still checked", () => {
-    const entries = { transformer: { d_model: 30, nhead: 8 }, cnn: { filters: [1, 1, 1, 1, 1] } };
-    assert.deepEqual(faults({ "current option": "lstm", models_params: entries }), []);
-    const wrong = faults({ "current option": "lstm", models_params: { transformer: { nhead: "4" } } });
-    assert.match(wrong.join(), /^models_params\.transformer\.nhead: must be a number/);
-  });
-
-  it("are in one error with all other faults, and no config causes another error", () => {
+  it("are in one error with all other faults", () => {
     const entry = { d_model: 30, nhead: 8, dropout: 1 };
     const found = faults({ ...sized("transformer", entry), training_params: { epochs: 0 } });
     assert.deepEqual(
       found.map((fault) => fault.split(":")[0]),
       ["training_params.epochs", "models_params.transformer.dropout", "models_params.transformer.nhead"],
     );
-    fc.assert(fc.property(fc.jsonValue(), (value) => assert.ok(Array.isArray(networkFaults(value)))));
   });
 });
 
@@ -129,22 +87,6 @@ describe("a network that is too large", () => {
     // 1,000,000 x features + 2,001.
     assert.equal(check(mlp([1000]), 49), "");
     assert.match(check(mlp([1000]), 50), /50,002,001 parameters with 50 features/);
-  });
-
-  it("is refused before any blob is read if a single feature is enough, and names its widths", () => {
-    const wide: Record<Architecture, [entry: Section, words: RegExp]> = {
-      lstm: [{ hidden_dims: [4096] }, /of 67,162,113 parameters with 1 feature; .* hidden_dims \[4096\]$/],
-      portfolio_lstm: [{ hidden_dims: [4096, 4096] }, /hidden_dims \[4096,4096\]$/],
-      cnn: [{ filters: [4096, 4096], kernel_size: 5 }, /filters \[4096,4096\] or kernel_size 5$/],
-      transformer: [{ d_model: 4096 }, /d_model 4096, dim_feedforward 16384 or num_layers 2$/],
-      mlp: [
-        { hidden_dims: [4096, 4096, 4096, 4096] },
-        /hidden_dims \[4096,4096,4096,4096\] or lookback \d+$/,
-      ],
-      portfolio_transformer: [{ d_model: 4096 }, /d_model 4096, dim_feedforward 16384 or num_layers 2$/],
-    };
-    for (const [architecture, [entry, words]] of Object.entries(wide))
-      assert.match(faults(sized(architecture, entry)).join("; "), words);
   });
 
   it("is refused if a batch has too many values; a joint network processes pieces of at least a date", () => {
@@ -166,7 +108,7 @@ describe("a network that is too large", () => {
 
 describe("the number of parameters", () => {
   it("equals that of the engine's networks, which its tests compare with the same file", () => {
-    const file = new URL("../../../../test/cases/network-sizes.json", import.meta.url);
+    const file = new URL("../../../test/cases/network-sizes.json", import.meta.url);
     const {
       cases,
     }: { cases: { network: NetworkSpec; features: number; lookback: number; parameters: number }[] } =

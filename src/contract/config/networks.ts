@@ -1,9 +1,10 @@
 import { z } from "zod";
-import { type Fault, fault } from "../../errors/errors.ts";
-import { invalidRequest, joinPath, valueAt } from "../../errors/faults.ts";
-import { counted } from "../../errors/wording.ts";
-import * as s from "../../schema/open-schema.ts";
-import { LIMITS } from "../limits.ts";
+import { type Fault, fault } from "../errors/errors.ts";
+import { invalidRequest, joinPath, valueAt } from "../errors/faults.ts";
+import { counted } from "../errors/wording.ts";
+import * as s from "../schema/open-schema.ts";
+import type { DlSettings } from "./dl-settings.ts";
+import { LIMITS } from "./limits.ts";
 
 const layerWidths = z.array(s.integer(1, LIMITS.layerWidth)).min(1).max(LIMITS.layers);
 const dropout = (value: number) => z.number().min(0).lt(1).default(value);
@@ -265,17 +266,7 @@ const WINDOWS_OF_A_PIECE = 2_048;
  * @param features columns of its input; for a joint network the union of the tickers'. @param tickers in one sample.
  */
 export function checkNetworkSize(
-  {
-    network,
-    training,
-    lookback,
-    joint,
-  }: {
-    readonly network: NetworkSpec;
-    readonly training: Pick<TrainingSpec, "batch_size">;
-    readonly lookback: number;
-    readonly joint: boolean;
-  },
+  { network, training, lookback, joint }: Pick<DlSettings, "network" | "training" | "lookback" | "joint">,
   features: number,
   tickers = 1,
 ): void {
