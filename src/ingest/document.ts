@@ -5,8 +5,8 @@ import { dayOfText, isDateKey, whyNoDate } from "./date-text.ts";
 import { boundOf, Calendar, WindowBounds } from "./dates.ts";
 import { invalid, kindOf, NOT_A_BLOB, quote } from "./faults.ts";
 import type { BlobKind } from "./field-names.ts";
-import { inOrder, type JsonScanner } from "./json-scanner.ts";
-import { entriesOf, readTicker, readWideSplit, type SplitParts, type Undated } from "./layouts.ts";
+import { inOrder, type JsonScanner, nameOf } from "./json-scanner.ts";
+import { readTicker, readWideSplit, type SplitParts, type Undated } from "./layouts.ts";
 import { isMembers, type Reading } from "./reading.ts";
 import { RowTable } from "./row-table.ts";
 
@@ -134,9 +134,11 @@ class Container {
     else if (this.#wrapper !== undefined) await this.#json.skip();
     else if (isDateKey(name)) this.#readDay(name, inOrder(await this.#json.piece()));
     else {
-      const value = inOrder(await this.#json.piece(name));
+      const isObject = (await this.#json.next()) === "object" && !isPart;
+      const members = isObject ? await this.#json.members(name) : undefined;
+      const value = isObject ? undefined : inOrder(await this.#json.piece(name));
       try {
-        if (!isPart) yield* this.#readTicker(name, value);
+        if (!isPart) yield* this.#readTicker(readTicker(this.#reading, name, members, value));
         else if (!Array.isArray(value)) throw this.#unknown(value, name);
         else this.#split[name] = value;
       } catch (error) {
@@ -172,11 +174,10 @@ class Container {
     if (!isMembers(value)) throw this.#unknown(value, name);
     const day = dayOfText(name);
     if (Number.isNaN(day)) throw invalid(this.#reading.position(), `${quote(name)} ${whyNoDate(name)}`);
-    for (const [ticker, row] of entriesOf(value)) this.#rows.addDated(row, ticker, day);
+    for (const [key, row] of Object.entries(value)) this.#rows.addDated(row, nameOf(key), day);
   }
 
-  *#readTicker(name: string, value: unknown): Generator<TickerSeries, void, void> {
-    const found = readTicker(this.#reading, name, value);
+  *#readTicker(found: TickerSeries | Undated): Generator<TickerSeries, void, void> {
     const calendar = "days" in found ? undefined : this.#knownCalendar();
     if ("days" in found) yield found;
     else if (calendar !== undefined) yield this.#dated(found, calendar);
