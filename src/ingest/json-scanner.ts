@@ -272,7 +272,7 @@ export class JsonScanner {
   #textOf(bytes: Buffer, { hasNonFinite }: ValueScan): string {
     let text: string;
     try {
-      text = isAscii(bytes) ? bytes.latin1Slice() : this.#decoder.decode(bytes);
+      text = isAscii(bytes) ? bytes.toString("latin1") : this.#decoder.decode(bytes);
     } catch {
       throw unreadable(this.#source, "the blob is not UTF-8 text");
     }
