@@ -5,7 +5,7 @@ import { dayOfText, isDateKey, whyNoDate } from "./date-text.ts";
 import { boundOf, Calendar, WindowBounds } from "./dates.ts";
 import { invalid, kindOf, NOT_A_BLOB, quote } from "./faults.ts";
 import type { BlobKind } from "./field-names.ts";
-import { inOrder, type JsonScanner, nameOf } from "./json-scanner.ts";
+import { inOrder, type JsonScanner, nameOf, type Piece } from "./json-scanner.ts";
 import { readTicker, readWideSplit, type SplitParts, type Undated } from "./layouts.ts";
 import { isMembers, type Reading } from "./reading.ts";
 import { RowTable } from "./row-table.ts";
@@ -53,8 +53,11 @@ type Steps<T> = AsyncGenerator<TickerSeries, T, void>;
 export async function* readDocument(json: JsonScanner, reading: Reading): Steps<RequestedWindow> {
   const bounds = new WindowBounds(reading.source);
   const begins = await json.next();
-  if (begins === "array") yield* readRecords(json, reading);
-  else if (begins === "object") {
+  if (begins === "array") {
+    const records = new RowTable(reading, true);
+    for await (const piece of json.elements()) addRecords(records, piece, reading);
+    yield* records.finish();
+  } else if (begins === "object") {
     const top = new Container(json, reading, bounds);
     yield* top.read();
     if (!top.isKnown && reading.tickers.size === 0)
@@ -218,19 +221,19 @@ class Container {
     if (begins === "object") {
       yield* new Container(this.#json, this.#reading, this.#bounds, this).read();
     } else if (begins === "array") {
-      const first = await this.#json.firstElement();
-      if (
-        name === "data" &&
-        (first === "array" || (first === "end" && (this.#split.columns ?? this.#split.index) !== undefined))
-      ) {
-        const rows: unknown[] = [];
-        this.#split.data = rows;
-        for await (const { value } of this.#json.elements()) {
-          for (const row of value) rows.push(row);
-          this.#reading.hold(value.length * (Array.isArray(value[0]) ? value[0].length : 1));
+      const records = new RowTable(this.#reading, true);
+      if (name === "data" && (this.#split.columns ?? this.#split.index) !== undefined) this.#split.data = [];
+      for await (const piece of this.#json.elements()) {
+        const [first] = piece.value;
+        if (isMembers(first)) addRecords(records, piece, this.#reading);
+        else if (name !== "data" || !Array.isArray(first)) throw this.#unknown(first, name, 0);
+        else {
+          this.#split.data ??= [];
+          for (const row of piece.value) this.#split.data.push(row);
+          this.#reading.hold(piece.value.length * first.length);
         }
-      } else if (first === "object" || first === "end") yield* readRecords(this.#json, this.#reading);
-      else throw this.#unknown(((await this.#json.piece()).value as unknown[])[0], name, 0);
+      }
+      yield* records.finish();
     } else throw this.#unknown((await this.#json.piece()).value, name);
   }
 
@@ -263,14 +266,10 @@ class Container {
   }
 }
 
-/** Reads an array of records of all tickers. */
-async function* readRecords(json: JsonScanner, reading: Reading): Steps<void> {
-  const table = new RowTable(reading, true);
-  for await (const piece of json.elements()) {
-    for (const record of inOrder(piece) as readonly unknown[]) {
-      if (!isMembers(record)) throw invalid(reading.position(), `${kindOf(record)} is among records`);
-      table.addRecord(record);
-    }
+/** Adds an array of records, perhaps of several tickers. @throws MucastError invalid_data. */
+function addRecords(table: RowTable, piece: Piece, reading: Reading): void {
+  for (const record of inOrder(piece) as readonly unknown[]) {
+    if (!isMembers(record)) throw invalid(reading.position(), `${kindOf(record)} is among records`);
+    table.addRecord(record);
   }
-  yield* table.finish();
 }

@@ -25,13 +25,12 @@ export interface Member {
   readonly value: unknown;
 }
 
-/** What a value begins with; `end` in place of an element of an empty array. */
-type Beginning = "object" | "array" | "other" | "end";
+/** What a value begins with. */
+type Beginning = "object" | "array" | "other";
 
 function beginning(letter: string): Beginning {
   if (letter === "{") return "object";
-  if (letter === "[") return "array";
-  return letter === "]" ? "end" : "other";
+  return letter === "[" ? "array" : "other";
 }
 
 /**
@@ -79,12 +78,6 @@ export class JsonScanner {
   /** What the next value begins with. */
   async next(): Promise<Beginning> {
     return beginning((await this.#peek()).letter);
-  }
-
-  /** What the first element of the array begins with that is next. */
-  async firstElement(): Promise<Beginning> {
-    const { at } = await this.#peek();
-    return beginning((await this.#peek(at + 1)).letter);
   }
 
   /** The keys of the object that is next. The caller reads, goes down into or skips each value before it asks for the next key. */
