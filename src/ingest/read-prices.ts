@@ -38,7 +38,15 @@ export async function readPrices(source: ByteSource, options: ReadOptions): Prom
       const names = [...tickers.keys()];
       if (isWide && priceColumns(names, undefined, fault).size < names.length)
         throw fault(`has several fields of a ticker, such as ${quote(names[0]!)}; keep one price of each`);
-      return blobOf(step.value, tickers, source.name);
+      return {
+        window: step.value,
+        tickers: names.sort(compareCodePoints),
+        load(ticker) {
+          const prices = tickers.get(ticker);
+          if (prices === undefined) throw new Error(`${source.name} has no ticker ${ticker}`);
+          return prices;
+        },
+      };
     }
     const { ticker, days, columns, values } = step.value;
     const n = days.length;
@@ -48,20 +56,4 @@ export async function readPrices(source: ByteSource, options: ReadOptions): Prom
     isWide &&= columns.length === 1 && columns[0] === "price";
     tickers.set(ticker, { ticker, days, prices });
   }
-}
-
-function blobOf(
-  window: RequestedWindow,
-  found: ReadonlyMap<string, TickerPrices>,
-  source: string,
-): PriceBlob {
-  return {
-    window,
-    tickers: [...found.keys()].sort(compareCodePoints),
-    load(ticker) {
-      const prices = found.get(ticker);
-      if (prices === undefined) throw new Error(`${source} has no ticker ${ticker}`);
-      return prices;
-    },
-  };
 }
