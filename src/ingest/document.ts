@@ -24,30 +24,9 @@ const WINDOW_HOLDERS: ReadonlySet<string> = new Set(["dates", "window", "sample"
 type Steps<T> = AsyncGenerator<TickerSeries, T, void>;
 
 /**
- * Reads a JSON document to its end, and finds its layout on the way:
- *
- * ```
- *  blob --- [ ---> records of all tickers
- *    |
- *    '----- { ---> container <---------------------------------------------------.
- *                    |                                                           |
- *                    |-- start, end, Learning_end --> bound of the window        |
- *                    |-- window, sample, metadata --> its bounds                 |
- *                    |-- dates ---- [ --> shared dates; waiting tickers get them |
- *                    |          '-- { --> bounds of the window                   |
- *                    |-- prices, data, features (wrappers)                       |
- *                    |          |-- { --> container inside this one -------------'
- *                    |          |-- [ { --> records of all tickers
- *                    |          '-- [ [ --> rows of a split table (data only)
- *                    |-- columns, index --> split table with a column per ticker
- *                    |-- a date ---- { --> rows of all tickers on that day
- *                    |-- another key beside a wrapper --> skipped
- *                    '-- another key --> ticker (layouts.ts)
- *                                          '-- no ticker: an error, unless a wrapper follows
- * ```
- *
- * At the end of a container its split table or its rows by day become tickers, and tickers without dates go to the
- * container around it.
+ * Reads a JSON document to its end, and finds its layout on the way: an array of records, or a container. In a container, the name of each
+ * entry says what it is (`Container.#readEntry`): bounds or dates for all, a wrapper with a container or records in it, a part of a split
+ * table, a day with rows of tickers, or a ticker.
  * @returns the window, if the blob has one.
  */
 export async function* readDocument(json: JsonScanner, reading: Reading): Steps<RequestedWindow> {
