@@ -13,8 +13,6 @@ export interface Piece {
   readonly value: unknown;
   /** As it was parsed: of array elements, with brackets around them. */
   readonly text: string;
-  /** Whether a string in it may begin with a digit. */
-  readonly hasDigits: boolean;
 }
 
 /** A member of an object. */
@@ -107,7 +105,7 @@ export class JsonScanner {
       this.#at += batch.end;
       // If the caller throws after the bracket, the array is no longer open.
       isOpen = await this.#goesOn("]");
-      yield { value, text, hasDigits: batch.hasDigits };
+      yield { value, text };
     }
   }
 
@@ -121,7 +119,7 @@ export class JsonScanner {
     const text = this.#textOf(this.#buffer.subarray(this.#at + start, this.#at + scan.end), scan);
     const value = this.#parse(text, scan.keys, ticker);
     this.#at += scan.end;
-    return { value, text, hasDigits: scan.hasDigits };
+    return { value, text };
   }
 
   /** The members of the object that is next, which takes less memory than its value. @throws MucastError like `piece`. */
@@ -140,10 +138,7 @@ export class JsonScanner {
       const text = bytes.subarray(colon + 1, end);
       const read = () => {
         const piece = this.#textOf(text, scan);
-        return inOrder({
-          ...{ text: piece, hasDigits: scan.hasDigits },
-          value: this.#parse(piece, keys, ticker),
-        });
+        return inOrder({ text: piece, value: this.#parse(piece, keys, ticker) });
       };
       return {
         key,
@@ -333,7 +328,6 @@ class ValueScan {
   keys = 0;
   /** Whether it may have NaN or Infinity. */
   hasNonFinite = false;
-  hasDigits = false;
   /** Those of an object, if they are wanted. */
   readonly members: MemberScan[] | undefined;
   #member: MemberScan | undefined;
@@ -343,11 +337,10 @@ class ValueScan {
     this.members = members;
   }
 
-  add({ end, keys, hasNonFinite, hasDigits }: ValueScan): void {
+  add({ end, keys, hasNonFinite }: ValueScan): void {
     this.end = end;
     this.keys += keys;
     this.hasNonFinite ||= hasNonFinite;
-    this.hasDigits ||= hasDigits;
   }
 
   scan(bytes: Uint8Array): void {
@@ -372,10 +365,8 @@ class ValueScan {
       isDone = depth === 0 && (kind === CLOSE || kind === BETWEEN);
       if (isDone) break;
       at++;
-      if (kind === STRING) {
-        isText = true;
-        this.hasDigits ||= at === length || (bytes[at]! >= 0x30 && bytes[at]! <= 0x39);
-      } else if (kind === KEY_END) {
+      if (kind === STRING) isText = true;
+      else if (kind === KEY_END) {
         this.keys++;
         if (depth === 1 && this.members) this.#member!.colon ??= at - 1;
       } else if (kind === NOT_FINITE) this.hasNonFinite = true;
@@ -446,14 +437,15 @@ function repeatedKey(text: string): string {
 }
 
 /** Keys such as `10`, which JSON.parse puts before all others. */
-const MOVED_KEY = /(?<!\\)"(\d{1,10}"\s*:)/g;
+const MOVED_KEY = /"(?<!\\")(\d{1,10}"\s*:)/g;
 /** Half of a surrogate pair, which no name may have, before such a key. */
 const MARK = "\ud800";
 const MARKED_KEY = /^\ud800\d{1,10}$/;
 
 /** The value of a piece with its keys in the order of the text: those that JSON.parse would move are marked. */
-export function inOrder({ value, text, hasDigits }: Piece): unknown {
-  if (!hasDigits || text.search(MOVED_KEY) < 0) return value;
+export function inOrder({ value, text }: Piece): unknown {
+  // Numbers alone are most of a blob.
+  if (!text.includes('"') || text.search(MOVED_KEY) < 0) return value;
   return JSON.parse(text.replaceAll(MOVED_KEY, '"\\ud800$1'));
 }
 
