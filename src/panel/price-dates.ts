@@ -17,14 +17,14 @@ export function isPrice(value: number): boolean {
  * absent, so a label spans over them to the next price; `nonpositive` is the number of the latter.
  */
 export function priceDates({ days, prices }: TickerPrices, { start, end }: DateWindow) {
-  const kept = { days: new Int32Array(days.length), prices: new Float64Array(days.length) };
+  const kept = { days: days.slice(), prices: prices.slice() };
   let [m, nonpositive] = [0, 0];
-  for (let i = 0; i < days.length; i++) {
+  for (const [i, day] of days.entries()) {
     const price = prices[i]!;
-    if (days[i]! < start || days[i]! > end) continue;
-    if (price <= 0 && price > Number.NEGATIVE_INFINITY) nonpositive++;
+    if (day < start || day > end) continue;
+    if (price <= 0 && Number.isFinite(price)) nonpositive++;
     if (!isPrice(price)) continue;
-    kept.days[m] = days[i]!;
+    kept.days[m] = day;
     kept.prices[m++] = price;
   }
   return { days: kept.days.slice(0, m), prices: kept.prices.slice(0, m), nonpositive };
