@@ -30,7 +30,7 @@ export function priceDates({ days, prices }: TickerPrices, { start, end }: DateW
   return { days: kept.days.slice(0, m), prices: kept.prices.slice(0, m), nonpositive };
 }
 
-/** The ticker's last price date in the window; undefined if it has none. */
+/** The last price date in the window; undefined if there is none. */
 export function lastPriceDay({ days, prices }: TickerPrices, { start, end }: DateWindow): Day | undefined {
   const last = days.findLastIndex((day, i) => day <= end && isPrice(prices[i]!));
   return last >= 0 && days[last]! >= start ? days[last] : undefined;
