@@ -182,9 +182,4 @@ describe("a data-extraction blob", () => {
     const long = [Buffer.from('{"note":"'), ...Array(512).fill(chunk), Buffer.from(text.replace("{", '",'))];
     assert.deepEqual((await readPrices(sourceOf(long, "prices.json"), { workFolder })).tickers, ["A"]);
   });
-
-  it("throws for a ticker that it does not have", async () => {
-    const blob = await open([]);
-    assert.throws(() => blob.load("A"), /no ticker A/);
-  });
 });
