@@ -135,14 +135,13 @@ export class JsonScanner {
       if (typeof key !== "string") throw this.#broken("a key is expected");
       if (known.has(key)) throw this.#repeats(key, ticker);
       known.add(key);
-      const text = bytes.subarray(colon + 1, end);
       const read = () => {
-        const piece = this.#textOf(text, scan);
-        return inOrder({ text: piece, value: this.#parse(piece, keys, ticker) });
+        const text = this.#textOf(bytes.subarray(colon + 1, end), scan);
+        return inOrder({ text, value: this.#parse(text, keys, ticker) });
       };
       return {
         key,
-        begins: beginning(String.fromCharCode(text[afterSpace(text, 0, text.length)] ?? 0)),
+        begins: beginning(String.fromCharCode(bytes[afterSpace(bytes, colon + 1, end)]!)),
         get value() {
           return read();
         },
@@ -400,11 +399,11 @@ function afterOthers(bytes: Uint8Array, from: number, end: number, kinds: Uint8A
 /** The first position from `from` on that is no white space, at most `end`. */
 function afterSpace(bytes: Uint8Array, from: number, end: number): number {
   let at = from;
-  while (at < end && SPACE.includes(bytes[at]!)) at++;
+  while (at < end && SPACE.has(bytes[at]!)) at++;
   return at;
 }
 
-const SPACE = Buffer.from(" \t\n\r");
+const SPACE: ReadonlySet<number> = new Set(Buffer.from(" \t\n\r"));
 
 const STRING_OR_NOT_FINITE = /"(?:[^"\\]|\\.)*"|-?Infinity|NaN/gs;
 
