@@ -21,13 +21,13 @@ const DATA =
 
 const CODE: readonly CodeBudget[] = [
   ["contract", 7_763, 340_709, /^src\/contract\//],
-  ["tables + ingest + prepare", 4_304, 186_409, /^src\/(tables|ingest|prepare)\//],
+  ["tables + ingest + prepare", 4_278, 186_132, /^src\/(tables|ingest|prepare)\//],
   ["panel", 2_266, 102_859, /^src\/panel\//],
   ["evaluate", 3_373, 151_552, /^src\/evaluate\//],
   ["engine (TypeScript)", 2_562, 107_009, /^src\/engine\//],
   ["jobs", 5_941, 263_282, /^src\/jobs\//],
   ["blob", 2_696, 116_186, /^src\/blob\//],
-  ["outputs + replay + export + choose", 2_089, 94_165, /^src\/(outputs|replay|export|choose)\//],
+  ["outputs + replay + export + choose", 2_072, 93_425, /^src\/(outputs|replay|export|choose)\//],
   ["audit", 3_949, 183_116, /^src\/audit\//],
   ["report", 6_825, 287_290, /^src\/report\//],
   ["view", 543, 23_386, /^src\/view\//],
