@@ -63,23 +63,12 @@ test("gzip content is decompressed, and the digest is that of the stored bytes",
   }
 });
 
-/** A gzip member of exactly `length` bytes, stored without compression, and its content. */
-function memberOfLength(length: number): { stored: Buffer; content: Buffer } {
-  const overhead = gzipSync(randomBytes(length - 100), { level: 0 }).length - (length - 100);
-  const content = randomBytes(length - overhead);
-  const stored = gzipSync(content, { level: 0 });
-  assert.equal(stored.length, length);
-  return { stored, content };
-}
-
-const CHUNK_BYTES = 2 ** 20;
-
 test("reads several gzip members as one content, wherever the chunks of the file are cut", async () => {
   for (let beyond = -22; beyond <= 3; beyond++) {
-    const { stored, content } = memberOfLength(CHUNK_BYTES + beyond);
-    const { bytes } = await readAll(
-      fileOf(Buffer.concat([stored, gzipSync("second"), gzipSync(""), gzipSync("!")])),
-    );
+    // Stored without compression, so that the second member begins around the end of a chunk of the file.
+    const content = randomBytes(2 ** 20 - 103 + beyond);
+    const members = [gzipSync(content, { level: 0 }), gzipSync("second"), gzipSync(""), gzipSync("!")];
+    const { bytes } = await readAll(fileOf(Buffer.concat(members)));
     assert.ok(bytes.equals(Buffer.concat([content, Buffer.from("second!")])));
   }
 });
@@ -89,17 +78,11 @@ test("gzip content that is cut, has a wrong byte, or is followed by other data i
   for (let at = 10; at < stored.length; at++) {
     const bent = Buffer.from(stored);
     bent[at] = bent[at]! ^ 0x55;
-    for (const bytes of [bent, stored.subarray(0, at)]) {
+    for (const bytes of [bent, stored.subarray(0, at)])
       await failure("unreadable_blob", readAll(fileOf(bytes)));
-    }
   }
-  for (const length of [200, CHUNK_BYTES - 1, CHUNK_BYTES, CHUNK_BYTES + 1]) {
-    const { stored } = memberOfLength(length);
-    for (const tail of ["x", "{}", "\x1f", "\x1f\x8b", "\x1f\x8b\x08"]) {
-      const bytes = Buffer.concat([stored, Buffer.from(tail, "latin1")]);
-      await failure("unreadable_blob", readAll(fileOf(bytes)));
-    }
-  }
+  for (const tail of ["x", "{}", "\x1f", "\x1f\x8b", "\x1f\x8b\x08"])
+    await failure("unreadable_blob", readAll(fileOf(Buffer.concat([stored, Buffer.from(tail, "latin1")]))));
 });
 
 test("stops a gzip bomb at the limit on decompressed bytes, as too_large", async () => {
@@ -158,13 +141,6 @@ test("an aborted signal ends the reading with canceled, or with the error that i
   await failure("canceled", openBlob(path, NO_HTTPS, { signal: abort.signal }));
   const late = AbortSignal.abort(new MucastError("timed_out", "late"));
   await failure("timed_out", openBlob(path, NO_HTTPS, { signal: late }));
-});
-
-test("reports a digest only after the stream has ended", async () => {
-  const blob = await openBlob(fileOf(randomBytes(3 * 2 ** 20)), NO_HTTPS);
-  assert.throws(() => blob.digest(), /not been read to its end/);
-  for await (const _ of blob.chunks) break;
-  assert.throws(() => blob.digest(), /not been read to its end/);
 });
 
 test("leaves no file open: read to the end, left early, failed, or closed unread", async () => {

@@ -5,8 +5,8 @@ import { dayOfText, isDateKey, whyNoDate } from "./date-text.ts";
 import { boundOf, Calendar, WindowBounds } from "./dates.ts";
 import { invalid, kindOf, NOT_A_BLOB, quote } from "./faults.ts";
 import type { BlobKind } from "./field-names.ts";
-import { inOrder, type JsonScanner } from "./json-scanner.ts";
-import { entriesOf, readTicker, readWideSplit, type SplitParts, type Undated } from "./layouts.ts";
+import { inOrder, type JsonScanner, nameOf, type Piece } from "./json-scanner.ts";
+import { readTicker, readWideSplit, type SplitParts, type Undated } from "./layouts.ts";
 import { isMembers, type Reading } from "./reading.ts";
 import { RowTable } from "./row-table.ts";
 
@@ -24,37 +24,19 @@ const WINDOW_HOLDERS: ReadonlySet<string> = new Set(["dates", "window", "sample"
 type Steps<T> = AsyncGenerator<TickerSeries, T, void>;
 
 /**
- * Reads a JSON document to its end, and finds its layout on the way:
- *
- * ```
- *  blob --- [ ---> records of all tickers
- *    |
- *    '----- { ---> container <---------------------------------------------------.
- *                    |                                                           |
- *                    |-- start, end, Learning_end --> bound of the window        |
- *                    |-- window, sample, metadata --> its bounds                 |
- *                    |-- dates ---- [ --> shared dates; waiting tickers get them |
- *                    |          '-- { --> bounds of the window                   |
- *                    |-- prices, data, features (wrappers)                       |
- *                    |          |-- { --> container inside this one -------------'
- *                    |          |-- [ { --> records of all tickers
- *                    |          '-- [ [ --> rows of a split table (data only)
- *                    |-- columns, index --> split table with a column per ticker
- *                    |-- a date ---- { --> rows of all tickers on that day
- *                    |-- another key beside a wrapper --> skipped
- *                    '-- another key --> ticker (layouts.ts)
- *                                          '-- no ticker: an error, unless a wrapper follows
- * ```
- *
- * At the end of a container its split table or its rows by day become tickers, and tickers without dates go to the
- * container around it.
+ * Reads a JSON document to its end, and finds its layout on the way: an array of records, or a container. In a container, the name of each
+ * entry says what it is (`Container.#readEntry`): bounds or dates for all, a wrapper with a container or records in it, a part of a split
+ * table, a day with rows of tickers, or a ticker.
  * @returns the window, if the blob has one.
  */
 export async function* readDocument(json: JsonScanner, reading: Reading): Steps<RequestedWindow> {
   const bounds = new WindowBounds(reading.source);
   const begins = await json.next();
-  if (begins === "array") yield* readRecords(json, reading);
-  else if (begins === "object") {
+  if (begins === "array") {
+    const records = new RowTable(reading, true);
+    for await (const piece of json.elements()) addRecords(records, piece, reading);
+    yield* records.finish();
+  } else if (begins === "object") {
     const top = new Container(json, reading, bounds);
     yield* top.read();
     if (!top.isKnown && reading.tickers.size === 0)
@@ -134,9 +116,11 @@ class Container {
     else if (this.#wrapper !== undefined) await this.#json.skip();
     else if (isDateKey(name)) this.#readDay(name, inOrder(await this.#json.piece()));
     else {
-      const value = inOrder(await this.#json.piece(name));
+      const isObject = (await this.#json.next()) === "object" && !isPart;
+      const members = isObject ? await this.#json.members(name) : undefined;
+      const value = isObject ? undefined : inOrder(await this.#json.piece(name));
       try {
-        if (!isPart) yield* this.#readTicker(name, value);
+        if (!isPart) yield* this.#readTicker(readTicker(this.#reading, name, members, value));
         else if (!Array.isArray(value)) throw this.#unknown(value, name);
         else this.#split[name] = value;
       } catch (error) {
@@ -172,11 +156,10 @@ class Container {
     if (!isMembers(value)) throw this.#unknown(value, name);
     const day = dayOfText(name);
     if (Number.isNaN(day)) throw invalid(this.#reading.position(), `${quote(name)} ${whyNoDate(name)}`);
-    for (const [ticker, row] of entriesOf(value)) this.#rows.addDated(row, ticker, day);
+    for (const [key, row] of Object.entries(value)) this.#rows.addDated(row, nameOf(key), day);
   }
 
-  *#readTicker(name: string, value: unknown): Generator<TickerSeries, void, void> {
-    const found = readTicker(this.#reading, name, value);
+  *#readTicker(found: TickerSeries | Undated): Generator<TickerSeries, void, void> {
     const calendar = "days" in found ? undefined : this.#knownCalendar();
     if ("days" in found) yield found;
     else if (calendar !== undefined) yield this.#dated(found, calendar);
@@ -217,19 +200,19 @@ class Container {
     if (begins === "object") {
       yield* new Container(this.#json, this.#reading, this.#bounds, this).read();
     } else if (begins === "array") {
-      const first = await this.#json.firstElement();
-      if (
-        name === "data" &&
-        (first === "array" || (first === "end" && (this.#split.columns ?? this.#split.index) !== undefined))
-      ) {
-        const rows: unknown[] = [];
-        this.#split.data = rows;
-        for await (const { value } of this.#json.elements()) {
-          for (const row of value) rows.push(row);
-          this.#reading.hold(value.length * (Array.isArray(value[0]) ? value[0].length : 1));
+      const records = new RowTable(this.#reading, true);
+      if (name === "data" && (this.#split.columns ?? this.#split.index) !== undefined) this.#split.data = [];
+      for await (const piece of this.#json.elements()) {
+        const [first] = piece.value;
+        if (isMembers(first)) addRecords(records, piece, this.#reading);
+        else if (name !== "data" || !Array.isArray(first)) throw this.#unknown(first, name, 0);
+        else {
+          this.#split.data ??= [];
+          for (const row of piece.value) this.#split.data.push(row);
+          this.#reading.hold(piece.value.length * first.length);
         }
-      } else if (first === "object" || first === "end") yield* readRecords(this.#json, this.#reading);
-      else throw this.#unknown(((await this.#json.piece()).value as unknown[])[0], name, 0);
+      }
+      yield* records.finish();
     } else throw this.#unknown((await this.#json.piece()).value, name);
   }
 
@@ -262,14 +245,10 @@ class Container {
   }
 }
 
-/** Reads an array of records of all tickers. */
-async function* readRecords(json: JsonScanner, reading: Reading): Steps<void> {
-  const table = new RowTable(reading, true);
-  for await (const piece of json.elements()) {
-    for (const record of inOrder(piece) as readonly unknown[]) {
-      if (!isMembers(record)) throw invalid(reading.position(), `${kindOf(record)} is among records`);
-      table.addRecord(record);
-    }
+/** Adds an array of records, perhaps of several tickers. @throws MucastError invalid_data. */
+function addRecords(table: RowTable, piece: Piece, reading: Reading): void {
+  for (const record of inOrder(piece) as readonly unknown[]) {
+    if (!isMembers(record)) throw invalid(reading.position(), `${kindOf(record)} is among records`);
+    table.addRecord(record);
   }
-  yield* table.finish();
 }

@@ -4,8 +4,8 @@ import type { TickerSeries } from "../contract/market/ticker-series.ts";
 import { dayOfText, isDateKey, whyNoDate } from "./date-text.ts";
 import { Calendar } from "./dates.ts";
 import { invalid, kindOf, NOT_A_BLOB, type Position, quote } from "./faults.ts";
-import { nameOf } from "./json-scanner.ts";
-import { isMembers, type Members, numberOf, type Reading } from "./reading.ts";
+import { type Member, nameOf } from "./json-scanner.ts";
+import { isMembers, numberOf, type Reading } from "./reading.ts";
 import { RowTable } from "./row-table.ts";
 
 /** A ticker whose dates are those of the container. */
@@ -18,120 +18,97 @@ export interface Undated {
   readonly values: Float64Array;
 }
 
-/** The value of a ticker's key. */
-interface TickerValue {
-  readonly value: unknown;
-  /** Of an object, in the order of the text. */
-  readonly entries: readonly Entry[];
-  /** The first entry of an object by which it can be told: its value is an array or an object, or a price by date. */
-  readonly telling: Entry | undefined;
-}
-
-type Entry = readonly [key: string, value: unknown];
-
-/** A layout of what belongs to one ticker, as docs/blobs.md shows it. */
-interface Layout {
-  matches(found: TickerValue, reading: Reading): boolean;
-  columns(reading: Reading, ticker: string, found: TickerValue): TickerSeries | Undated;
-}
-
-/** The first that matches counts. */
-const LAYOUTS: Readonly<Record<string, Layout>> = {
-  "no rows": {
-    matches: ({ value, entries }, { kind }) =>
-      Array.isArray(value)
-        ? kind === "features" && value.length === 0
-        : entries.length === 0 && isMembers(value),
-    columns(reading, ticker) {
-      reading.claim(ticker, ["price"], 0);
-      return { ticker, columns: [], days: new Int32Array(0), values: new Float64Array(0) };
-    },
-  },
-  records: {
-    matches: ({ value }) => Array.isArray(value) && isMembers(value[0]),
-    columns(reading, ticker, { value }) {
-      const table = new RowTable(reading, false);
-      for (const [row, record] of (value as unknown[]).entries()) {
-        if (!isMembers(record))
-          throw invalid(reading.position(ticker, row), `is ${kindOf(record)}; a record is expected`);
-        table.addRecord(record, ticker);
-      }
-      return table.finish().next().value!;
-    },
-  },
-  prices: {
-    matches: ({ value }) =>
-      Array.isArray(value) && (value.length === 0 || value[0] === null || typeof value[0] === "number"),
-    columns(reading, ticker, { value }) {
-      const what = "is an array of numbers without the names of its features";
-      if (reading.kind === "features") throw invalid(reading.position(ticker), what, NOT_A_BLOB);
-      const prices = value as unknown[];
-      const values = new Float64Array(prices.length);
-      copyNumbers(prices, values, (i) => reading.position(ticker, i));
-      reading.claim(ticker, ["price"], values.length);
-      return { ticker, columns: ["price"], n: values.length, values };
-    },
-  },
-  "split table": {
-    matches: ({ value, telling }) => Array.isArray(telling?.[1]) && isSplit(value as Members),
-    columns: readSplit,
-  },
-  "arrays by column": {
-    matches: ({ telling }) => Array.isArray(telling?.[1]),
-    columns: (reading, ticker, { entries }) => readArrays(reading, ticker, entries),
-  },
-  "by date": {
-    matches: ({ telling }) => telling !== undefined && isDateKey(telling[0]),
-    columns: readByDate,
-  },
-  "by column": {
-    matches: ({ telling }) => telling !== undefined,
-    columns: readByColumn,
-  },
-};
+/** A column, or what stands among columns. */
+type Entry = Pick<Member, "key" | "value">;
 
 /**
- * Reads the value of a ticker's key, in the layout that it has.
+ * Reads the value of a ticker's key, in the layout of docs/blobs.md that it has.
+ * @param members those of an object. @param value anything else.
  * @throws MucastError invalid_data if it has none, or a fault.
  */
-export function readTicker(reading: Reading, ticker: string, value: unknown): TickerSeries | Undated {
+export function readTicker(
+  reading: Reading,
+  ticker: string,
+  members: readonly Member[] | undefined,
+  value?: unknown,
+): TickerSeries | Undated {
   if (reading.tickers.has(ticker)) throw invalid(reading.position(ticker), "comes twice");
-  const entries = isMembers(value) ? entriesOf(value) : [];
-  const isPrice = (cell: unknown) => reading.kind === "prices" && (cell === null || typeof cell === "number");
-  const telling = entries.find(
-    ([key, cell]) => Array.isArray(cell) || isMembers(cell) || (isPrice(cell) && isDateKey(key)),
+  if (members === undefined) return readList(reading, ticker, value);
+  if (members.length === 0) return withoutRows(reading, ticker);
+  const isPrices = reading.kind === "prices";
+  // The first member by which the layout can be told.
+  const telling = members.find(
+    (each) => each.begins !== "other" || (isPrices && isDateKey(each.key) && isPrice(each.value)),
   );
-  const found = { value, entries, telling };
-  const layout = Object.values(LAYOUTS).find((each) => each.matches(found, reading));
-  if (layout !== undefined) return layout.columns(reading, ticker, found);
-  const [key, cell] = entries[0] ?? [undefined, Array.isArray(value) ? value[0] : value];
-  const position = reading.position(ticker, ...(key === undefined ? [] : [key]));
-  throw invalid(position, `is ${kindOf(cell)}, which is not a known layout of a ticker`, NOT_A_BLOB);
+  if (telling === undefined) throw unknown(reading.position(ticker, members[0]!.key), members[0]!.value);
+  if (telling.begins === "array")
+    return isSplit(members) ? readSplit(reading, ticker, members) : readArrays(reading, ticker, members);
+  return isDateKey(telling.key)
+    ? readByDate(reading, ticker, members)
+    : readByColumn(reading, ticker, members);
 }
 
-/** The members of an object of `inOrder`, by their names. */
-export function entriesOf(members: Members): readonly Entry[] {
-  return Object.entries(members).map(([key, value]) => [nameOf(key), value]);
+function unknown(position: Position, value: unknown) {
+  return invalid(position, `is ${kindOf(value)}, which is not a known layout of a ticker`, NOT_A_BLOB);
+}
+
+function withoutRows(reading: Reading, ticker: string): TickerSeries {
+  reading.claim(ticker, ["price"], 0);
+  return { ticker, columns: [], days: new Int32Array(0), values: new Float64Array(0) };
+}
+
+/** Records, or prices on the dates of the container. */
+function readList(reading: Reading, ticker: string, value: unknown): TickerSeries | Undated {
+  if (!Array.isArray(value)) throw unknown(reading.position(ticker), value);
+  const isFeatures = reading.kind === "features";
+  if (value.length === 0 && isFeatures) return withoutRows(reading, ticker);
+  if (isMembers(value[0])) {
+    const table = new RowTable(reading, false);
+    for (const [row, record] of value.entries()) {
+      if (!isMembers(record))
+        throw invalid(reading.position(ticker, row), `is ${kindOf(record)}; a record is expected`);
+      table.addRecord(record, ticker);
+    }
+    return table.finish().next().value!;
+  }
+  if (value.length > 0 && !isPrice(value[0])) throw unknown(reading.position(ticker), value[0]);
+  const what = "is an array of numbers without the names of its features";
+  if (isFeatures) throw invalid(reading.position(ticker), what, NOT_A_BLOB);
+  const values = new Float64Array(value.length);
+  copyNumbers(value, values, (i) => reading.position(ticker, i));
+  reading.claim(ticker, ["price"], values.length);
+  return { ticker, columns: ["price"], n: values.length, values };
+}
+
+function isPrice(value: unknown): boolean {
+  return value === null || typeof value === "number";
 }
 
 /** The parts of a pandas `orient="split"` table: names of columns, dates, rows. */
 export type SplitParts = Partial<Record<"columns" | "index" | "data", readonly unknown[]>>;
 
-/** Whether an object with an array is such a table. A ticker's columns may be called `index` or `data` too. */
-function isSplit({ columns, index, data }: Members): boolean {
-  const [header, row] = [columns, data].map((part) => (Array.isArray(part) ? part[0] : undefined));
-  return typeof header === "string" || Array.isArray(row) || [columns, index, data].every(Array.isArray);
+function partsOf(members: readonly Member[]): SplitParts {
+  const parts = members.filter(({ key, begins }) => /^(columns|index|data)$/.test(key) && begins === "array");
+  return Object.fromEntries(parts.map(({ key, value }) => [key, value]));
 }
 
-function readSplit(reading: Reading, ticker: string, { entries }: TickerValue) {
-  const parts: { [part in keyof SplitParts]: unknown[] } = {};
-  for (const [key, part] of entries) {
-    const isPart = key === "columns" || key === "index" || key === "data";
-    if (isPart && Array.isArray(part)) parts[key] = part;
-    else if (reading.kind === "features" && !isName(reading, ticker, key, part)) {
-      const what = "is next to the columns, index and data of a split table";
-      throw invalid(reading.position(ticker, key), what);
-    }
+/** Whether an object with an array is such a table. A ticker's columns may be called `index` or `data` too. */
+function isSplit(members: readonly Member[]): boolean {
+  const { columns, index, data } = partsOf(members);
+  return (
+    typeof columns?.[0] === "string" ||
+    Array.isArray(data?.[0]) ||
+    [columns, index, data].every(Array.isArray)
+  );
+}
+
+function readSplit(reading: Reading, ticker: string, members: readonly Member[]) {
+  const parts = partsOf(members);
+  for (const { key, value } of members) {
+    if (Object.hasOwn(parts, key) || reading.kind === "prices" || isName(reading, ticker, key, value))
+      continue;
+    const what = "is next to the columns, index and data of a split table";
+    throw invalid(reading.position(ticker, key), what);
   }
   const columns = splitColumns(reading, parts, (...keys) => reading.position(ticker, ...keys));
   return readArrays(reading, ticker, columns, parts.index);
@@ -142,7 +119,7 @@ function splitColumns(
   { roles }: Reading,
   { columns: headers, index, data }: SplitParts,
   at: (part: string, ...index: number[]) => Position,
-): readonly (readonly [name: string, cells: readonly unknown[]])[] {
+): readonly { readonly key: string; readonly value: readonly unknown[] }[] {
   if (headers === undefined || data === undefined)
     throw invalid(at(headers === undefined ? "columns" : "data"), "is missing from a split table");
   for (const [j, name] of headers.entries()) {
@@ -158,7 +135,7 @@ function splitColumns(
     const what = `has ${counted(row.length, "value")}; there ${names.length === 1 ? "is" : "are"} ${counted(names.length, "column")}`;
     if (row.length !== names.length) throw invalid(at("data", i), what);
   }
-  return names.map((name, j) => [name, (data as unknown[][]).map((row) => row[j])]);
+  return names.map((key, j) => ({ key, value: (data as unknown[][]).map((row) => row[j]) }));
 }
 
 /** The tickers of a split table of prices with a column per ticker. */
@@ -168,13 +145,13 @@ export function* readWideSplit(reading: Reading, parts: SplitParts): Generator<T
     throw fault("is one split table, which does not tell tickers from features; write one a ticker");
   const at = (part: string, ...index: number[]) => reading.place(part, ...index);
   const columns = splitColumns(reading, parts, at);
-  const names = columns.map(([name]) => name);
+  const names = columns.map(({ key }) => key);
   const dates = reading.roles.best(names, "date", fault);
   if (reading.roles.best(names, "ticker", fault) !== undefined)
     throw fault("is a split table with a column of tickers; write it as records, or as one table a ticker");
-  const cells = columns.find(([name]) => name === dates)?.[1] ?? parts.index!;
+  const cells = columns.find(({ key }) => key === dates)?.value ?? parts.index!;
   const calendar = Calendar.of(cells, (...index) => at(dates ?? "index", ...index));
-  for (const [j, [ticker, prices]] of columns.entries()) {
+  for (const [j, { key: ticker, value: prices }] of columns.entries()) {
     if (reading.roles.of(ticker).role === "date") continue;
     const [rows, days] = [counted(prices.length, "row"), counted(calendar.days.length, "date")];
     if (prices.length !== calendar.days.length)
@@ -190,46 +167,49 @@ function isName(reading: Reading, ticker: string, key: string, value: unknown): 
 }
 
 /** Columns as arrays, with dates of their own, or else those of `index`, or else those of the container. */
-function readArrays(reading: Reading, ticker: string, entries: readonly Entry[], index?: readonly unknown[]) {
+function readArrays(
+  reading: Reading,
+  ticker: string,
+  entries: readonly Entry[],
+  index?: readonly unknown[],
+): TickerSeries | Undated {
   const { roles } = reading;
-  const dateNames: string[] = [];
+  const dateCells = new Map<string, readonly unknown[]>();
   const columns: string[] = [];
-  const arrays: (readonly unknown[])[] = [];
-  for (const [key, cells] of entries) {
+  let n = 0;
+  let values = new Float64Array(0);
+  for (const { key, value: cells } of entries) {
     const { role, isValue } = roles.of(key);
     if (role === "ticker" && cells === ticker) continue;
     if (!Array.isArray(cells)) {
       if (reading.kind === "prices" && role !== "price" && role !== "ticker") continue;
       throw invalid(reading.position(ticker, key), `is ${kindOf(cells)}; an array is expected`);
     }
-    if (role === "date") dateNames.push(key);
+    if (role === "date") dateCells.set(key, cells);
     const other = role === "ticker" ? cells.find((cell) => cell !== ticker) : undefined;
     if (other !== undefined)
       throw invalid(reading.position(ticker), `has a row of ${quote(String(other))} in ${quote(key)}`);
     if (!isValue) continue;
-    const n = arrays[0]?.length ?? cells.length;
+    if (columns.length === 0) {
+      n = cells.length;
+      values = new Float64Array(entries.length * n);
+    }
     if (cells.length !== n) {
       const what = `has ${counted(cells.length, "value")}; ${quote(columns[0]!)} has ${n}`;
       throw invalid(reading.position(ticker, key), what);
     }
-    arrays.push(cells);
+    const column = values.subarray(columns.length * n, (columns.length + 1) * n);
+    copyNumbers(cells, column, (i) => reading.position(ticker, key, i));
     columns.push(reading.columnName(key));
   }
-  const n = arrays[0]?.length ?? 0;
-  const values = new Float64Array(columns.length * n);
-  for (const [j, cells] of arrays.entries()) {
-    const column = values.subarray(j * n, (j + 1) * n);
-    copyNumbers(cells, column, (i) => reading.position(ticker, columns[j]!, i));
-  }
-  const dates = roles.best(dateNames, "date", (what) => invalid(reading.position(ticker), what));
-  const cellsOfDates = entries.find(([key]) => key === dates)?.[1] ?? index;
+  values = values.subarray(0, columns.length * n);
+  const dates = roles.best([...dateCells.keys()], "date", (what) => invalid(reading.position(ticker), what));
+  const cellsOfDates = dates === undefined ? index : dateCells.get(dates);
   if (cellsOfDates === undefined) {
     reading.claim(ticker, columns, n);
     return { ticker, columns, n, values };
   }
-  const calendar = Calendar.of(cellsOfDates as readonly unknown[], (...at) =>
-    reading.position(ticker, dates ?? "index", ...at),
-  );
+  const calendar = Calendar.of(cellsOfDates, (...at) => reading.position(ticker, dates ?? "index", ...at));
   if (columns.length > 0 && calendar.days.length !== n) {
     const what = `has columns of length ${n}; it has ${counted(calendar.days.length, "date")}`;
     throw invalid(reading.position(ticker), what);
@@ -238,9 +218,9 @@ function readArrays(reading: Reading, ticker: string, entries: readonly Entry[],
 }
 
 /** Records by date, or prices by date. */
-function readByDate(reading: Reading, ticker: string, { entries }: TickerValue): TickerSeries {
+function readByDate(reading: Reading, ticker: string, members: readonly Member[]): TickerSeries {
   const table = new RowTable(reading, false);
-  for (const [key, value] of entries) {
+  for (const { key, value } of members) {
     const day = dayOfText(key);
     if (!Number.isNaN(day)) table.addDated(value, ticker, day);
     else if (reading.kind === "features" || isMembers(value) || typeof value === "number")
@@ -250,50 +230,53 @@ function readByDate(reading: Reading, ticker: string, { entries }: TickerValue):
 }
 
 /** Columns, each an object of values by date, as pandas writes a frame. */
-function readByColumn(reading: Reading, ticker: string, { entries }: TickerValue): TickerSeries {
-  const wanted = entries.filter(([key, value]) => {
-    if (isName(reading, ticker, key, value)) return false;
-    if (reading.kind === "prices" && !reading.roles.of(key).isValue) return false;
-    if (isMembers(value)) return true;
-    throw invalid(reading.position(ticker, key), `is ${kindOf(value)}; an object by date is expected`);
-  }) as [string, Members][];
-  const columns = wanted.map(([name]) => reading.columnName(name));
+function readByColumn(reading: Reading, ticker: string, members: readonly Member[]): TickerSeries {
+  const columns: string[] = [];
+  const parts: Float64Array[] = [];
   const rows = new Map<Day, number>();
-  const keysByColumn = wanted.map(([, cells]) => Object.keys(cells));
+  /** The dates of a column, and their rows. Columns nearly always have the same dates. */
   let [keys, places]: [readonly string[], readonly number[]] = [[], []];
-  /** Of each column, the rows of its cells. Columns nearly always have the same dates. */
-  const placesByColumn = wanted.map(([name], j) => {
-    const own = keysByColumn[j]!;
-    if (own.length === keys.length && own.every((key, i) => key === keys[i])) return places;
-    keys = own;
-    places = own.map((key) => {
-      const day = dayOfText(nameOf(key));
-      if (Number.isNaN(day)) {
-        const what = `has the key ${quote(nameOf(key))}, which ${whyNoDate(nameOf(key))}`;
-        throw invalid(reading.position(ticker, name), what);
-      }
-      if (!rows.has(day)) rows.set(day, rows.size);
-      return rows.get(day)!;
-    });
-    if (new Set(places).size === places.length) return places;
-    const twice = [...rows.keys()][places.find((row, i) => places.indexOf(row) < i)!]!;
-    throw invalid(reading.position(ticker, name), `has the date ${formatDay(twice)} twice`);
-  });
+  for (const { key: name, value: cells } of members) {
+    if (isName(reading, ticker, name, cells)) continue;
+    if (reading.kind === "prices" && !reading.roles.of(name).isValue) continue;
+    if (!isMembers(cells))
+      throw invalid(reading.position(ticker, name), `is ${kindOf(cells)}; an object by date is expected`);
+    const dates = Object.keys(cells);
+    if (dates.length !== keys.length || dates.some((key, i) => key !== keys[i])) {
+      keys = dates;
+      places = rowsOf(dates, rows, reading.position(ticker, name));
+    }
+    const column = new Float64Array(dates.length === 0 ? 0 : rows.size).fill(Number.NaN);
+    // Looking up each key takes a third of the time of Object.values.
+    for (const [i, key] of keys.entries())
+      column[places[i]!] = numberOf(cells[key], () =>
+        reading.position(ticker, name, formatDay(dayOfText(nameOf(key)))),
+      );
+    columns.push(reading.columnName(name));
+    parts.push(column);
+  }
   const n = rows.size;
   reading.claim(ticker, columns, n);
   const values = new Float64Array(columns.length * n).fill(Number.NaN);
-  const days = Int32Array.from(rows.keys());
-  for (const [j, [name, cells]] of wanted.entries()) {
-    const places = placesByColumn[j]!;
-    // Looking up each key takes a third of the time of Object.values.
-    for (const [i, key] of keysByColumn[j]!.entries())
-      values[j * n + places[i]!] = numberOf(cells[key], () =>
-        reading.position(ticker, name, formatDay(days[places[i]!]!)),
-      );
-  }
-  const calendar = new Calendar(days, reading.position(ticker));
+  for (const [j, column] of parts.entries()) values.set(column, j * n);
+  const calendar = new Calendar(Int32Array.from(rows.keys()), reading.position(ticker));
   calendar.arrange(values);
   return { ticker, days: calendar.days, columns, values };
+}
+
+/** The row of each date of a column. @param rows gets those that are new. */
+function rowsOf(dates: readonly string[], rows: Map<Day, number>, position: Position): number[] {
+  const found = new Set<number>();
+  for (const key of dates) {
+    const day = dayOfText(nameOf(key));
+    if (Number.isNaN(day))
+      throw invalid(position, `has the key ${quote(nameOf(key))}, which ${whyNoDate(nameOf(key))}`);
+    const row = rows.get(day) ?? rows.size;
+    if (found.has(row)) throw invalid(position, `has the date ${formatDay(day)} twice`);
+    rows.set(day, row);
+    found.add(row);
+  }
+  return [...found];
 }
 
 function copyNumbers(cells: readonly unknown[], into: Float64Array, position: (i: number) => Position): void {

@@ -7,7 +7,7 @@ import {
   type RequestedWindow,
   type TickerSeries,
 } from "../contract/market/ticker-series.ts";
-import { openPrivateFile, Tables } from "../tables/duckdb.ts";
+import { openPrivateFile, openTables } from "../tables/duckdb.ts";
 import { dayOfEpoch, dayOfText, NO_MIDNIGHT, whyNoDate, type ZoneCalendar } from "./date-text.ts";
 import { Calendar, WindowBounds } from "./dates.ts";
 import { invalid, type Position, quote, tooLarge, unreadable } from "./faults.ts";
@@ -58,7 +58,7 @@ export async function* readParquet(
   let table: Table | undefined;
   try {
     for await (const chunk of bytes) write(chunk, file.descriptor);
-    const tables = await Tables.open([file.path], file.folder, MEMORY);
+    const tables = await openTables([file.path], file.folder, MEMORY);
     table = new Table(tables, file.path, reading, signal);
     const { columns, metadata, rows } = await table.describe();
     const pandas = new PandasMetadata(metadata);
@@ -97,6 +97,8 @@ function topLevel(schema: readonly SchemaElement[]): SchemaElement[] {
   }
   return columns;
 }
+
+type Tables = Awaited<ReturnType<typeof openTables>>;
 
 /** A Parquet file, opened by a DuckDB that can read nothing else. */
 class Table {

@@ -3,7 +3,6 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, describe, it } from "node:test";
-import { MucastError } from "../contract/errors/errors.ts";
 import { formatDay, parseDay } from "../contract/market/dates.ts";
 import { cut, sourceOf } from "./chunks.testing.ts";
 import { readPrices } from "./read-prices.ts";
@@ -33,17 +32,6 @@ async function read(document: unknown): Promise<Record<string, (string | number)
     return [ticker, [...days].map((day, i) => [formatDay(day), prices[i]!])] as const;
   });
   return Object.fromEntries(tables);
-}
-
-async function refused(document: unknown, message: RegExp, ticker?: string): Promise<void> {
-  await assert.rejects(open(document), (error: unknown) => {
-    assert.ok(error instanceof MucastError, String(error));
-    assert.equal(error.code, "invalid_data");
-    assert.match(error.message, message);
-    assert.equal(error.data.source, "prices.json");
-    assert.equal(error.data.ticker, ticker);
-    return true;
-  });
 }
 
 describe("a data-extraction blob", () => {
@@ -139,18 +127,6 @@ describe("a data-extraction blob", () => {
     assert.deepEqual((await open([])).window, {});
   });
 
-  it("refuses bounds that are no dates or contradict each other", async () => {
-    const prices = { prices: { A: [] } };
-    await refused({ start: "January", ...prices }, /start "January" is not a date/);
-    await refused({ start: E1 + 1, ...prices }, /midnight UTC/);
-    await refused({ end: true, ...prices }, /end is true or false/);
-    await refused(
-      { start: D1, window: { start_date: D2 }, ...prices },
-      /start_date is 2020-01-03, but "start" is 2020/,
-    );
-    await refused(`{"start":"${D1}","start":"${D1}","prices":{}}`, /"start" comes twice/);
-  });
-
   it("lists its tickers in code point order, and loads each any number of times", async () => {
     const blob = await open(
       `{"prices":{"😀":[1],"Ａ":[2],"__proto__":[3],"10":[4],"9":[5]},"dates":["${D1}"]}`,
@@ -191,11 +167,9 @@ describe("a data-extraction blob", () => {
     assert.deepEqual(Object.keys(await read(ticker)), ["A", "level_0"]);
   });
 
-  it("may have a ticker called LAST, but not the fields of one security in place of tickers", async () => {
+  it("may have a ticker called LAST", async () => {
     const prices = { A: [1, 2], LAST: [3, 4] };
     assert.deepEqual(Object.keys(await read({ dates: [D1, D2], prices })), ["A", "LAST"]);
-    await refused({ dates: [D1], prices: { Open: [1], Close: [1] } }, /has the fields of one security/);
-    await refused({ dates: [D1], prices: { close: [1], sma: [1] } }, /has the fields of one security/);
   });
 
   it("reads a long text in linear time, with escapes at every cut", async () => {
@@ -207,145 +181,5 @@ describe("a data-extraction blob", () => {
     const chunk = Buffer.alloc(2 ** 16, "x");
     const long = [Buffer.from('{"note":"'), ...Array(512).fill(chunk), Buffer.from(text.replace("{", '",'))];
     assert.deepEqual((await readPrices(sourceOf(long, "prices.json"), { workFolder })).tickers, ["A"]);
-  });
-
-  it("refuses an unknown layout", async () => {
-    await refused("7", /is a number/);
-    await refused("{}", /contains no tickers/);
-    await refused({ start: D1, dates: [D1] }, /contains no tickers/);
-    await refused({ prices: { A: "1.5" } }, /"A" is a string/, "A");
-    await refused({ prices: { A: null } }, /"A" is null/, "A");
-    await refused({ prices: 7 }, /prices is a number/);
-    await refused({ prices: [7] }, /prices\[0\] is a number/);
-    await refused({ A: [[1]] }, /"A" is an array/, "A");
-    await refused({ A: { x: 1 } }, /not a known layout/, "A");
-    await refused([1], /a number is among records/);
-    await refused({ dates: [D1], A: [1], comment: "?" }, /"comment" is a string/, "comment");
-    await refused({ dates: [D1], A: [1], prices: { B: [1] } }, /"prices" is next to tickers/);
-    await refused(
-      { data: { A: { dates: [D1], close: [1] } }, prices: { B: [] } },
-      /"prices" is next to "data"/,
-    );
-    await refused('{"columns":["A"],"columns":["B"],"index":[],"data":[]}', /"columns" comes twice/);
-    await refused({ columns: ["A"], index: [D1] }, /data is missing from a split table/);
-    await refused({ index: [D1], data: [[1]] }, /columns is missing/);
-    await refused({ columns: ["A"], data: [[1]] }, /index is missing/);
-    await refused(
-      { columns: ["close", "volume"], index: [D1], data: [[1, 2]] },
-      /has the fields of one security/,
-    );
-    await refused({ dates: D1, prices: { A: [1] } }, /dates is a string/);
-    await refused({ columns: ["ticker", "date"], index: [0], data: [["A", D1]] }, /column of tickers/);
-  });
-
-  it("refuses prices without dates or price columns", async () => {
-    await refused({ prices: { A: [1] } }, /"A" has no dates/, "A");
-    await refused({ A: { dates: [D1], volume: [1] } }, /"A" has no price column/, "A");
-    await refused({ A: [{ date: D1, volume: 1 }] }, /"A" has no price column/, "A");
-    await refused({ A: { Open: { [D1]: 1 } } }, /"A" has no price column/, "A");
-    await refused({ A: { columns: ["x"], index: [D1], data: [[1]] } }, /"A" has no price column/, "A");
-    await refused({ A: [{ close: 1 }] }, /"A" has a record without date/, "A");
-    await refused([{ date: D1, close: 1 }], /no ticker or symbol/);
-    await refused({ A: [{ date: D1, close: 1, Close: 2 }] }, /two columns "close" and "Close"/, "A");
-  });
-
-  it("refuses texts that are not dates, and repeated dates", async () => {
-    await refused(
-      { dates: [D1, "2020-02-30"], prices: { A: [1, 2] } },
-      /dates\[1\] "2020-02-30" is not a date/,
-    );
-    await refused({ dates: ["20200102"], prices: { A: [1] } }, /midnight UTC/);
-    await refused(
-      { dates: [E1, E2 + 3_600_000], prices: { A: [1, 2] } },
-      /dates\[1\] "1578013200000" .*midnight UTC/,
-    );
-    await refused({ dates: [null], prices: { A: [1] } }, /dates\[0\] is null/);
-    await refused({ dates: [D1, D2, D1], prices: { A: [1, 2, 3] } }, /dates has the date 2020-01-02 twice/);
-    await refused({ A: { dates: [D1, E1], close: [1, 2] } }, /A.dates has the date 2020-01-02 twice/, "A");
-    await refused(
-      [
-        { ticker: "A", date: D1, close: 1 },
-        { ticker: "A", date: `${D1} 00:00`, close: 2 },
-      ],
-      /twice/,
-      "A",
-    );
-    await refused(
-      `{"A":{"${D1}":{"close":1},"${D1}":{"close":1}}}`,
-      /"A" has the key "2020-01-02" twice/,
-      "A",
-    );
-    await refused({ A: { close: { [D1]: 1, [E1]: 1 } } }, /A.close has the date 2020-01-02 twice/, "A");
-    await refused({ A: { close: { [D1]: 1, [E1 + 1]: 1 } } }, /midnight UTC/, "A");
-    await refused({ A: { [D1]: 1, total: 1 } }, /is among dates/, "A");
-    await refused({ A: [{ date: "soon", close: 1 }] }, /A.date "soon" is not a date/, "A");
-    await refused({ A: { [D1]: { close: 1, date: D2 } } }, /is 2020-01-03 in the record of 2020-01-02/, "A");
-    await refused({ A: [{ date: D1, close: 1, ticker: "B" }] }, /"A" has a record of "B"/, "A");
-    await refused(
-      { A: { columns: ["ticker", "close"], index: [D1], data: [["B", 1]] } },
-      /a row of "B"/,
-      "A",
-    );
-    await refused({ dates: { start: D1 }, prices: { A: [1] } }, /"A" has no dates/, "A");
-  });
-
-  it("refuses a date that is followed by a time of day, or by something other than a time", async () => {
-    for (const [date, why] of [
-      ["2021-01-04T25:00:00Z", "is not a date: YYYY-MM-DD is expected"],
-      ["2021-01-04 garbage", "is not a date"],
-      ["2021-01-04T22:00:00.000Z", "is not midnight in its own zone; write dates as YYYY-MM-DD"],
-    ] as const) {
-      const message = new RegExp(`"${date}"\\]?,? (?:is among dates, but |which )?${why}`);
-      await refused({ dates: [D1, date], prices: { A: [1, 2] } }, message);
-      await refused({ start: date, dates: [D1], prices: { A: [1] } }, message);
-      await refused({ A: [{ date, close: 1 }] }, message, "A");
-      await refused({ A: { close: { [D1]: 1, [date]: 1 } } }, message, "A");
-      await refused({ A: { [date]: { close: 1 } } }, message, "A");
-    }
-  });
-
-  it("refuses prices that are not numbers, with their position", async () => {
-    await refused({ dates: [D1, D2], prices: { A: [1, "2"] } }, /A\[1\] is a string/, "A");
-    await refused({ dates: [D1], prices: { A: [true] } }, /"A" is true or false/, "A");
-    await refused({ A: [{ date: D1, close: "1" }] }, /A\["2020-01-02"\].close is a string/, "A");
-    await refused({ A: { close: { [D1]: [1] } } }, /A.close\["2020-01-02"\] is an array/, "A");
-    await refused({ A: { close: "high", dates: [D1] } }, /A.close/, "A");
-    await refused({ columns: ["A"], index: [D1], data: [["1"]] }, /data\[0\]\[0\] is a string/);
-    await refused(
-      { A: { columns: ["close"], index: [D1], data: [[false]] } },
-      /A.close\[0\] is true or false/,
-      "A",
-    );
-    await refused({ [D1]: { A: "1" } }, /A\["2020-01-02"\] is a string/, "A");
-  });
-
-  it("refuses arrays of unequal length and repeated keys", async () => {
-    await refused({ dates: [D1, D2], prices: { A: [1] } }, /"A" has columns of length 1 beside 2 dates/, "A");
-    await refused({ dates: [D1], prices: { A: [] } }, /length 0 beside 1 date\./, "A");
-    await refused({ A: { dates: [D1, D2], close: [1] } }, /length 1; it has 2 dates/, "A");
-    await refused(
-      { A: { columns: ["close"], index: [D1, D2], data: [[1]] } },
-      /columns of length 1; it has 2 dates/,
-      "A",
-    );
-    await refused(
-      { columns: ["A", "B"], index: [D1], data: [[1]] },
-      /data\[0\] has 1 value; there are 2 columns/,
-    );
-    await refused(
-      { columns: ["A"], index: [D1, D2], data: [[1], [1, 2]] },
-      /data\[1\] has 2 values; there is 1 column/,
-    );
-    await refused(`{"prices":{"A":[],"A":[]}}`, /"A" comes twice/, "A");
-    await refused(`{"A":{"close":{},"close":{}}}`, /"A" has the key "close" twice/, "A");
-    await refused(`{"A":{"close":[],"close":[],"dates":[]}}`, /"A" has the key "close" twice/, "A");
-    await refused({ columns: ["A", "A"], index: [], data: [] }, /columns\[1\] is "A", which comes twice/);
-    await refused({ dates: [D1], Date: [D1], prices: { A: [1] } }, /second array of dates/);
-    await refused({ dates: [D1], prices: { A: [1], dates: [D2], B: [1] } }, /dates come after tickers/);
-  });
-
-  it("throws for a ticker that it does not have", async () => {
-    const blob = await open([]);
-    assert.throws(() => blob.load("A"), /no ticker A/);
   });
 });

@@ -1,23 +1,11 @@
-import {
-  type ByteSource,
-  compareCodePoints,
-  type RequestedWindow,
-  type TickerPrices,
-} from "../contract/market/ticker-series.ts";
+import { type ByteSource, compareCodePoints, type TickerPrices } from "../contract/market/ticker-series.ts";
 import { invalid, quote } from "./faults.ts";
 import { priceColumn, priceColumns } from "./field-names.ts";
 import { type ReadOptions, readBlob } from "./read-blob.ts";
 import { arePricesRowNumbers } from "./row-numbers.ts";
 
 /** A data-extraction blob, read to its end. */
-export interface PriceBlob {
-  /** The blob's own bounds; this does not check that start <= end. */
-  readonly window: RequestedWindow;
-  /** In code point order. */
-  readonly tickers: readonly string[];
-  /** The prices of one of `tickers`. */
-  load(ticker: string): TickerPrices;
-}
+export type PriceBlob = Awaited<ReturnType<typeof readPrices>>;
 
 /**
  * Reads a data-extraction blob, in any of the layouts of docs/blobs.md, into memory: 8 bytes a price.
@@ -26,7 +14,7 @@ export interface PriceBlob {
  *   prices, `too_large` over a limit, `output_failed` if the work folder is full; and the errors of the
  *   source and of the signal.
  */
-export async function readPrices(source: ByteSource, options: ReadOptions): Promise<PriceBlob> {
+export async function readPrices(source: ByteSource, options: ReadOptions) {
   const fault = (what: string, advice?: string) => invalid({ source: source.name }, what, advice);
   const tickers = new Map<string, TickerPrices>();
   /** Whether the tickers have nothing but a price, as those of a table with a column per ticker. */
@@ -38,7 +26,18 @@ export async function readPrices(source: ByteSource, options: ReadOptions): Prom
       const names = [...tickers.keys()];
       if (isWide && priceColumns(names, undefined, fault).size < names.length)
         throw fault(`has several fields of a ticker, such as ${quote(names[0]!)}; keep one price of each`);
-      return blobOf(step.value, tickers, source.name);
+      return {
+        /** The blob's own bounds; this does not check that start <= end. */
+        window: step.value,
+        /** In code point order. */
+        tickers: names.sort(compareCodePoints),
+        /** The prices of one of `tickers`. */
+        load(ticker: string): TickerPrices {
+          const prices = tickers.get(ticker);
+          if (prices === undefined) throw new Error(`${source.name} has no ticker ${ticker}`);
+          return prices;
+        },
+      };
     }
     const { ticker, days, columns, values } = step.value;
     const n = days.length;
@@ -48,20 +47,4 @@ export async function readPrices(source: ByteSource, options: ReadOptions): Prom
     isWide &&= columns.length === 1 && columns[0] === "price";
     tickers.set(ticker, { ticker, days, prices });
   }
-}
-
-function blobOf(
-  window: RequestedWindow,
-  found: ReadonlyMap<string, TickerPrices>,
-  source: string,
-): PriceBlob {
-  return {
-    window,
-    tickers: [...found.keys()].sort(compareCodePoints),
-    load(ticker) {
-      const prices = found.get(ticker);
-      if (prices === undefined) throw new Error(`${source} has no ticker ${ticker}`);
-      return prices;
-    },
-  };
 }

@@ -16,20 +16,20 @@ export function isPrice(value: number): boolean {
  * absent, so a label spans over them to the next price; `nonpositive` is the number of the latter.
  */
 export function priceDates({ days, prices }: TickerPrices, { start, end }: DateWindow) {
-  const isInside = (i: number) => days[i]! >= start && days[i]! <= end;
-  const kept = Int32Array.from(days.keys().filter((i) => isInside(i) && isPrice(prices[i]!)));
-  const nonpositive = prices.reduce(
-    (count, price, i) => (price <= 0 && price > Number.NEGATIVE_INFINITY && isInside(i) ? count + 1 : count),
-    0,
-  );
-  return {
-    days: kept.map((i) => days[i]!),
-    prices: Float64Array.from(kept, (i) => prices[i]!),
-    nonpositive,
-  };
+  const kept = { days: days.slice(), prices: prices.slice() };
+  let [m, nonpositive] = [0, 0];
+  for (const [i, day] of days.entries()) {
+    const price = prices[i]!;
+    if (day < start || day > end) continue;
+    if (price <= 0 && Number.isFinite(price)) nonpositive++;
+    if (!isPrice(price)) continue;
+    kept.days[m] = day;
+    kept.prices[m++] = price;
+  }
+  return { days: kept.days.slice(0, m), prices: kept.prices.slice(0, m), nonpositive };
 }
 
-/** The ticker's last price date in the window; undefined if it has none. */
+/** The last price date in the window; undefined if there is none. */
 export function lastPriceDay({ days, prices }: TickerPrices, { start, end }: DateWindow): Day | undefined {
   const last = days.findLastIndex((day, i) => day <= end && isPrice(prices[i]!));
   return last >= 0 && days[last]! >= start ? days[last] : undefined;

@@ -59,13 +59,6 @@ async function prepare(features: string | undefined, options: PrepareOptions = {
 }
 
 const only = { onlyFeatures: true };
-const refused = (
-  content: string | Uint8Array,
-  message: RegExp,
-  options: PrepareOptions = only,
-  code = "invalid_data",
-) => assert.rejects(prepare(file("own.csv", content), options), { code, message });
-
 /** A Parquet table of these series. */
 function parquet(series: readonly TickerSeries[], metadata = {}): Promise<Uint8Array> {
   const columns = [
@@ -164,48 +157,34 @@ describe("a table of features", () => {
   });
 
   it("is refused, with the line, where it is ambiguous or wrong", async () => {
-    await refused(
-      "date,ticker,x\n2020-01-06,A,1\n2020-01-07,A,abc\n",
-      /"abc" \(line 3, "x"\) is not a number/,
-    );
-    await refused(
-      "date,ticker,x\n2020-01-06,A,1\n2020-01-07,A,1\n2020-01-06,A,2\n",
-      /line 4 gives A a second row for 2020-01-06, after line 2/,
-    );
-    await refused("date,A,B\n2020-01-06,1,2\n", /has no ticker column; its columns are "date", "A", "B"/);
-    await refused("ticker,x\nA,2\n", /has no date column/);
-    await refused("date,ticker\n2020-01-06,A\n", /no column of a feature/);
-    await refused("date,ticker,x,x\n2020-01-06,A,1,1\n", /has two columns called "x"/);
-    await refused("date,ticker,x\n", /has no row/);
-    await refused(
-      "date,ticker,x\n2020-01-06,Z,1\n",
-      /no ticker of the table has a price: its first is "Z", the first with prices "A"/,
-    );
-    await refused(
-      "date,ticker,x\n2021-01-06,A,1\n",
-      /no row of the table is on a price date from 2020-01-06 to 2020-01-10/,
-    );
-    await refused(
-      "date,ticker,time stamp\n2020-01-06,A,1\n",
-      /a feature cannot be called "time stamp", because blobs call a date so/,
-    );
-    await refused(
-      "date,ticker,mom_1\n2020-01-06,A,1\n",
-      /prepare computes a feature called "mom_1" itself/,
-      {},
-    );
-    const wide = ["date,ticker", ...Array.from({ length: 9_975 }, (_, c) => `c${c}`)].join(",");
-    const row = `2020-01-06,A${",1".repeat(9_975)}`;
-    await refused(
-      `${wide}\n${row}\n`,
-      /10001 features are more than the 10000 that a blob may have/,
-      {},
-      "too_large",
-    );
-    await assert.rejects(prepare(undefined, only), {
-      code: "invalid_request",
-      message: /needs a table of features/,
-    });
+    const row = "date,ticker,x\n2020-01-06,A,1\n";
+    const many = Array.from({ length: 9_975 }, (_, c) => `c${c}`);
+    for (const [content, message, options = only] of [
+      [`${row}2020-01-07,A,abc\n`, /"abc" \(line 3, "x"\) is not a number/],
+      [`${row}2020-01-06,A,2\n`, /line 3 gives A a second row for 2020-01-06, after line 2/],
+      ["date,A,B\n2020-01-06,1,2\n", /has no ticker column; its columns are "date", "A", "B"/],
+      ["ticker,x\nA,2\n", /has no date column/],
+      ["date,ticker\n2020-01-06,A\n", /no column of a feature/],
+      ["date,ticker,x,x\n2020-01-06,A,1,1\n", /has two columns called "x"/],
+      ["date,ticker,x\n", /has no row/],
+      [
+        row.replace("A", "Z"),
+        /no ticker of the table has a price: its first is "Z", the first with prices "A"/,
+      ],
+      [row.replace("2020", "2021"), /no row of the table is on a price date from 2020-01-06 to 2020-01-10/],
+      [
+        row.replace("x", "time stamp"),
+        /a feature cannot be called "time stamp", because blobs call a date so/,
+      ],
+      [row.replace("x", "mom_1"), /prepare computes a feature called "mom_1" itself/, {}],
+      [
+        `date,ticker,${many}\n2020-01-06,A,${many.fill("1")}\n`,
+        /10001 features are more than the 10000 that a blob may have/,
+        {},
+      ],
+    ] as const satisfies readonly (readonly [string, RegExp, PrepareOptions?])[])
+      await assert.rejects(prepare(file("own.csv", content), options), { message });
+    await assert.rejects(prepare(undefined, only), { message: /needs a table of features/ });
   });
 
   it("has the same values up to a date, whatever its later rows and prices are", async () => {

@@ -4,12 +4,10 @@ import { counted } from "../contract/errors/wording.ts";
 import { formatDay } from "../contract/market/dates.ts";
 import { MAX_COLUMNS, type TickerFeatures, type TickerPrices } from "../contract/market/ticker-series.ts";
 import { ColumnRoles } from "../ingest/field-names.ts";
-import { readBlob } from "../ingest/read-blob.ts";
 import { rowNumbers, withoutColumns } from "../ingest/row-numbers.ts";
 import { valuesAt } from "./blob-files.ts";
-import { readCsv } from "./csv.ts";
 import { emptyTable } from "./csv-records.ts";
-import { type FileOptions, isParquetFile, openFile, tableOptions } from "./input-files.ts";
+import { type FileOptions, readTable } from "./input-files.ts";
 
 /** A table of features of the caller: a row for each ticker and date. */
 export interface FeatureTable {
@@ -29,13 +27,7 @@ export async function readFeatureFile(
   computed: readonly string[],
   options: FileOptions,
 ): Promise<FeatureTable> {
-  const read: TickerFeatures[] = [];
-  if (await isParquetFile(path, options.signal)) {
-    const source = await openFile(path, options);
-    for await (const each of readBlob("features", source, tableOptions(options))) read.push(each);
-  } else {
-    read.push(...(await readCsv("features", () => openFile(path, options), options)).series);
-  }
+  const { series: read } = await readTable("features", path, options);
   const numbers = rowNumbers(read);
   const series = read.map((each) => withoutColumns(each, numbers));
   const { columns } = series[0] ?? {};

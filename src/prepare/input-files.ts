@@ -6,10 +6,11 @@ import {
   compareCodePoints,
   type RequestedWindow,
   type TickerPrices,
+  type TickerSeries,
 } from "../contract/market/ticker-series.ts";
+import type { BlobKind } from "../ingest/field-names.ts";
 import { MAGIC } from "../ingest/parquet.ts";
-import type { ReadOptions } from "../ingest/read-blob.ts";
-import { readPrices } from "../ingest/read-prices.ts";
+import { readBlob } from "../ingest/read-blob.ts";
 import { arePricesRowNumbers } from "../ingest/row-numbers.ts";
 import { type CsvOptions, type LineOf, readCsv } from "./csv.ts";
 import { emptyTable } from "./csv-records.ts";
@@ -28,20 +29,9 @@ export interface FileOptions extends CsvOptions {
  * zero and negative ones kept. A Parquet table may have a window in its metadata, and a CSV has the first line of each date.
  */
 export async function readPriceFile(path: string, options: FileOptions = {}) {
-  let tickers: TickerPrices[];
-  let window: RequestedWindow = {};
-  let lineOf: LineOf | undefined;
-  if (await isParquetFile(path, options.signal)) {
-    const blob = await readPrices(await openFile(path, options), tableOptions(options));
-    window = blob.window;
-    tickers = blob.tickers.map((name) => blob.load(name));
-  } else {
-    const csv = await readCsv("prices", () => openFile(path, options), options);
-    lineOf = csv.lineOf;
-    tickers = csv.series.map(({ ticker, days, values }) => ({ ticker, days, prices: values }));
-  }
-  const found = tickers
-    .map(({ ticker, days, prices }) => {
+  const { series, window, lineOf } = await readTable("prices", path, options);
+  const found = series
+    .map(({ ticker, days, values: prices }): TickerPrices => {
       const isPresent = (_: number, i: number) => !Number.isNaN(prices[i]!);
       return { ticker, days: days.filter(isPresent), prices: prices.filter(isPresent) };
     })
@@ -54,6 +44,30 @@ export async function readPriceFile(path: string, options: FileOptions = {}) {
   return { tickers: priced, unpriced: unpriced.map(({ ticker }) => ticker), window, lineOf };
 }
 
+/** Reads a CSV or a Parquet table, either perhaps gzipped. */
+export async function readTable(
+  kind: BlobKind,
+  path: string,
+  options: FileOptions,
+): Promise<{ series: TickerSeries[]; window: RequestedWindow; lineOf: LineOf | undefined }> {
+  const { signal, csvBytes, tickers = DEFAULT_BLOB_LIMITS.tickers, ticker, zone } = options;
+  if (!(await isParquetFile(path, signal)))
+    return { window: {}, ...(await readCsv(kind, () => openFile(path, options), options)) };
+  const steps = readBlob(kind, await openFile(path, options), {
+    ...{ workFolder: tmpdir(), signal, ticker, zone, limits: { ...DEFAULT_BLOB_LIMITS, tickers } },
+    maxTableValues: csvBytes === undefined ? undefined : Math.floor(csvBytes / CSV_VALUE_BYTES),
+  });
+  const series: TickerSeries[] = [];
+  for (;;) {
+    const step = await steps.next();
+    if (step.done === true) return { series, window: step.value, lineOf: undefined };
+    series.push(step.value);
+  }
+}
+
+/** The fewest bytes of a value in a CSV: a digit and a comma. */
+const CSV_VALUE_BYTES = 2;
+
 /** Whether a local file, perhaps gzipped, begins like a Parquet table. */
 export async function isParquetFile(path: string, signal: AbortSignal | undefined): Promise<boolean> {
   let head = Buffer.alloc(0);
@@ -64,10 +78,7 @@ export async function isParquetFile(path: string, signal: AbortSignal | undefine
   return head.toString("latin1", 0, MAGIC.length) === MAGIC;
 }
 
-export async function openFile(
-  path: string,
-  { signal, csvBytes, onBytes }: FileOptions,
-): Promise<ByteSource> {
+async function openFile(path: string, { signal, csvBytes, onBytes }: FileOptions): Promise<ByteSource> {
   const { chunks } = await openBlob(
     path,
     { allowed: [] },
@@ -80,20 +91,4 @@ export async function openFile(
     }
   }
   return { name: path, chunks: follow() };
-}
-
-/** The fewest bytes of a value in a CSV: a digit and a comma. */
-const CSV_VALUE_BYTES = 2;
-
-export function tableOptions({
-  signal,
-  csvBytes,
-  tickers = DEFAULT_BLOB_LIMITS.tickers,
-  ticker,
-  zone,
-}: FileOptions): ReadOptions {
-  return {
-    ...{ workFolder: tmpdir(), signal, ticker, zone, limits: { ...DEFAULT_BLOB_LIMITS, tickers } },
-    maxTableValues: csvBytes === undefined ? undefined : Math.floor(csvBytes / CSV_VALUE_BYTES),
-  };
 }

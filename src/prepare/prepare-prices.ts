@@ -64,18 +64,7 @@ interface PrepareLimits extends Pick<FileOptions, "csvBytes" | "tickers"> {
   readonly blobBytes?: number;
 }
 
-export interface PreparedBlobs {
-  readonly id: string;
-  readonly featurePath: string;
-  readonly dataExtractorPath: string;
-  readonly tickers: readonly string[];
-  readonly dates: number;
-  readonly start: string;
-  readonly end: string;
-  readonly learningEnd?: string;
-  readonly features: readonly string[];
-  readonly written: boolean;
-}
+export type PreparedBlobs = Awaited<ReturnType<typeof preparePrices>>;
 
 /**
  * Turns prices into the two input blobs: prices, and features that are known at the close of their date, with those of a table if there is
@@ -84,7 +73,7 @@ export interface PreparedBlobs {
  * invalid_request for the options; output_failed if the folder cannot be created (before a file is read), or if a blob of that name exists
  * with other bytes.
  */
-export async function preparePrices(request: PrepareRequest): Promise<PreparedBlobs> {
+export async function preparePrices(request: PrepareRequest) {
   const { csvPath, featuresPath, options = {}, report = () => undefined, signal } = request;
   const { onProgress = () => undefined } = request;
   if (options.id !== undefined) checkId(options.id, "id");

@@ -35,11 +35,6 @@ test("the digest is that of the text without id, created_at, machine and white s
   assert.equal((await compareTexts("{}", "{}")).sha256, digestOf("{}"));
 });
 
-test("nested members with the names of those that are not compared are compared", async () => {
-  const [before, now] = [text({ mu: { id: 1, machine: 2 } }), text({ mu: { id: 2, machine: 2 } })];
-  assert.equal((await compareTexts(before, now)).summary?.first.path, "mu.id");
-});
-
 test("a difference of one bit in one number is found, with its size and its member", async () => {
   const mu = { A: 0.1, "BRK.B": 0.2 };
   const bit = 0.2 + 2 ** -55;
@@ -82,11 +77,6 @@ test("members in only one document, lengths, nulls and texts are other differenc
   assert.deepEqual(gone.summary!.first, { path: "gone", recorded: "{…}" });
 });
 
-test("a number that no job writes is compared as a text", async () => {
-  const { summary } = await compareTexts('{"mu":{"A":1e999}}', '{"mu":{"A":1}}');
-  assert.deepEqual(summary!.first, { path: "mu.A", recorded: "Infinity", replayed: 1 });
-});
-
 test("tickers in another order are paired, whatever the order of the members", async () => {
   const numbers = { A: { x: [1, 2] }, B: { x: [3, 4] }, C: { x: [5, 6] } };
   const { A, B, C } = numbers;
@@ -110,19 +100,9 @@ test("another order and a repeated key are not identical", async () => {
 });
 
 test("another spelling of the same values is counted separately and shown from its start", async () => {
-  const long = "x".repeat(300);
   for (const [recorded, replayed, count, path, ...first] of [
     ['{"mu":{"A":2,"B":1.0,"C":3.0}}', '{"mu":{"A":2,"B":1,"C":3}}', 2, "mu.B", "1.0", "1"],
     ['{"mu": {"A": 1e-07}}', '{"mu":{"A":1e-7}}', 1, "mu.A", "1e-07", "1e-7"],
-    [
-      '{"mu":[ {"\\u00c4" : "\\u0041\\/"} ]}',
-      '{"mu":[{"Ä":"A/"}]}',
-      1,
-      "mu",
-      '[{"\\u00c4":"\\u0041\\/"}]',
-      '[{"Ä":"A/"}]',
-    ],
-    [`{"mu":["${long}\\u0041"]}`, `{"mu":["${long}A"]}`, 1, "mu"],
     [`{"a":"${"\\n".repeat(300_000)}\\u0041"}`, `{"a":"${"\\n".repeat(300_000)}A"}`, 1, "a"],
   ] as const) {
     const summary = (await compareTexts(recorded, replayed)).summary!;
@@ -163,26 +143,17 @@ test("the differences that a verdict keeps are bounded", async () => {
   assert.deepEqual([summary!.numbers, summary!.others], [600, 1]);
 });
 
-const same = "the same words ".repeat(40);
-
-for (const [what, before] of [
-  ["equal words", same],
-  ["quotes and backslashes", '"\\'.repeat(5_000)],
-  ["surrogate pairs", "😀".repeat(5_000)],
-] as const) {
-  test(`the first difference of two long texts shows where they differ, after ${what}`, async () => {
-    const sentence = (word: string) => text({ verdict: { sentence: `${before} ${word} skill ${same}` } });
-    const { path, recorded, replayed } = (await compareTexts(sentence("gains"), sentence("loses"))).summary!
-      .first;
-    assert.equal(path, "verdict.sentence");
-    assert.match(String(recorded), /^….* gains/s);
-    assert.match(String(replayed), /^….* loses/s);
-    for (const shown of [recorded, replayed]) {
-      assert.ok(String(shown).isWellFormed());
-      assert.ok(Buffer.byteLength(JSON.stringify(shown)) <= 200);
-    }
-  });
-}
+test("the first difference of two long texts shows where they differ, and cuts no character", async () => {
+  for (const before of ["the same words ".repeat(40), '"\\'.repeat(5_000), "😀".repeat(5_000)]) {
+    const sentence = (word: string) => text({ verdict: { sentence: `${before} ${word} skill` } });
+    const { first } = (await compareTexts(sentence("gains"), sentence("loses"))).summary!;
+    assert.equal(first.path, "verdict.sentence");
+    assert.match(String(first.recorded), /^….* gains/s);
+    assert.match(String(first.replayed), /^….* loses/s);
+    for (const shown of [first.recorded, first.replayed])
+      assert.ok(String(shown).isWellFormed() && Buffer.byteLength(JSON.stringify(shown)) <= 200);
+  }
+});
 
 test("an output of another version may lack only what later versions added", async () => {
   const old = {

@@ -12,61 +12,79 @@ export interface DocumentFile {
 /** Members that identify a run and its machine. A replay does not compare them. */
 const NOT_COMPARED: ReadonlySet<string> = new Set(["id", "created_at", "machine"]);
 
-/** What is known of two documents. */
-export interface Comparison {
-  readonly differences: Differences;
-  /** SHA-256 of their compared text: `{`, all members except NOT_COMPARED without white space between tokens, joined by commas, and `}`. */
-  readonly sha256: string;
-  readonly replayed_sha256: string;
-  /** The number of numbers in the recorded one. */
-  readonly numbers: number;
-}
-
 /**
- * Compares two documents, one entry at a time.
+ * Compares two documents, one entry at a time while they have the same order.
  * @param isOtherBuild whether the recorded one may lack what later versions added.
+ * @returns what differs; the SHA-256 of the compared text of both: `{`, all members except NOT_COMPARED without white space between tokens,
+ *   joined by commas, and `}`; and the number of numbers in the recorded one.
  * @throws MucastError unreadable_blob, invalid_data for a value that is not JSON or has a key twice; too_large.
  */
 export async function compareDocuments(
   recorded: DocumentFile,
   replayed: DocumentFile,
   isOtherBuild: boolean,
-): Promise<Comparison> {
+) {
   const differences = new Differences(isOtherBuild);
-  const documents = [new ComparedText(), new ComparedText()] as const;
-  const entries = [documents[0].read(recorded), documents[1].read(replayed)] as const;
+  const [before, after] = [new ComparedText(recorded), new ComparedText(replayed)];
   /** Members whose entries come in another order. */
   const moved = new Set<string>();
-  for await (const [before, after] of joined(entries)) {
-    const { member, key } = (before ?? after)!;
-    const path = key === undefined ? [member] : [member, key];
-    const isInOneOnly = documents.some(({ members }) => !members.has(member));
-    if (key !== undefined && isInOneOnly) continue;
-    if (after === undefined) differences.other(path, shownAlone(before!), undefined);
-    else if (before === undefined) differences.added(path, shownAlone(after));
-    else {
-      if (before.index !== after.index) moved.add(member);
-      compareEntries(path, before, after, differences);
+  /** Of the replayed document, not compared yet. */
+  const waiting = new Map<string, Indexed>();
+  try {
+    for await (const entry of before.entries) {
+      const id = idOf(entry);
+      while (!waiting.has(id)) {
+        const { value: next, done } = await after.entries.next();
+        if (done === true) break;
+        waiting.set(idOf(next), next);
+      }
+      const other = waiting.get(id);
+      waiting.delete(id);
+      if (other !== undefined) {
+        if (entry.index !== other.index) moved.add(entry.member);
+        compareEntries(entry, other, differences);
+      } else if (entry.key === undefined || after.members.has(entry.member))
+        differences.other(pathOf(entry), shownAlone(entry), undefined);
     }
+    for await (const next of after.entries) waiting.set(idOf(next), next);
+  } finally {
+    await after.entries.return();
   }
-  const orders = documents.map(({ members }, side) =>
-    [...members].filter((member) => documents[1 - side]!.members.has(member)),
-  );
-  if (differences.found.size === 0 && orders[0]!.some((member, i) => member !== orders[1]![i])) moved.add("");
+  for (const entry of waiting.values())
+    if (entry.key === undefined || before.members.has(entry.member))
+      differences.added(pathOf(entry), shownAlone(entry));
+  const order = [...before.members].filter((member) => after.members.has(member));
+  const otherOrder = [...after.members].filter((member) => before.members.has(member));
+  if (differences.found.size === 0 && order.some((member, i) => member !== otherOrder[i])) moved.add("");
   for (const member of moved)
     if (!differences.found.has(member))
       differences.other(member === "" ? [] : [member], "members in this order", "members in another order");
-  const [{ sha256, numbers }, { sha256: replayed_sha256 }] = documents;
-  return { differences, sha256, replayed_sha256, numbers };
+  return { differences, sha256: before.sha256, replayed_sha256: after.sha256, numbers: before.numbers };
+}
+
+/** An entry, with its compact text, and how many of its member come before it. */
+type Indexed = Entry & { readonly index: number };
+
+function idOf({ member, key }: Entry): string {
+  return JSON.stringify([member, key]);
+}
+
+function pathOf({ member, key }: Entry): Path {
+  return key === undefined ? [member] : [member, key];
 }
 
 /** The entries of a document that are compared, and what all of them add up to once they have been read. */
 class ComparedText {
+  readonly entries: AsyncGenerator<Indexed, void, void>;
   readonly members = new Set<string>();
   numbers = 0;
   sha256 = "";
 
-  async *read({ path, name }: DocumentFile): AsyncGenerator<Indexed> {
+  constructor(file: DocumentFile) {
+    this.entries = this.#read(file);
+  }
+
+  async *#read({ path, name }: DocumentFile): AsyncGenerator<Indexed, void, void> {
     const hash = createHash("sha256");
     let [opening, closing, index] = ["{", "", 0];
     const isCompared = (member: string) => !NOT_COMPARED.has(member);
@@ -97,53 +115,18 @@ function countNumbers(value: unknown): number {
   return Object.values(value).reduce<number>((sum, inner) => sum + countNumbers(inner), 0);
 }
 
-/** An entry, with its compact text, and how many of its member come before it. */
-type Indexed = Entry & { readonly index: number };
-
-/**
- * Pairs the entries of two documents, which need little memory if they have the same order.
- * @yields each pair as soon as both have come; then those of only one document.
- */
-async function* joined(
-  documents: readonly [AsyncGenerator<Indexed>, AsyncGenerator<Indexed>],
-): AsyncGenerator<readonly [before: Indexed | undefined, after: Indexed | undefined]> {
-  const waiting = [new Map<string, Indexed>(), new Map<string, Indexed>()] as const;
-  try {
-    for (let isOpen = true; isOpen; ) {
-      isOpen = false;
-      for (const side of [0, 1] as const) {
-        const { value: entry, done } = await documents[side].next();
-        if (done === true) continue;
-        isOpen = true;
-        const path = JSON.stringify([entry.member, entry.key]);
-        const other = waiting[side === 0 ? 1 : 0];
-        const pair = other.get(path);
-        if (pair === undefined) waiting[side].set(path, entry);
-        else {
-          other.delete(path);
-          yield side === 0 ? [entry, pair] : [pair, entry];
-        }
-      }
-    }
-    for (const entry of waiting[0].values()) yield [entry, undefined];
-    for (const entry of waiting[1].values()) yield [undefined, entry];
-  } finally {
-    await Promise.all(documents.map((document) => document.return(undefined)));
-  }
-}
-
 /** The value of an entry that only one document has; an object that has entries is not shown. */
 function shownAlone({ key, value, text }: Entry): unknown {
   return key === undefined && text === "{}" ? "{…}" : value;
 }
 
-function compareEntries(path: Path, before: Entry, after: Entry, differences: Differences): void {
+function compareEntries(before: Entry, after: Entry, differences: Differences): void {
   if (before.text === after.text) return;
   const { total } = differences;
-  compareValues(path, before.value, after.value, differences);
+  compareValues(pathOf(before), before.value, after.value, differences);
   if (differences.total > total) return;
   const isSame = JSON.stringify(before.value) === JSON.stringify(after.value);
-  differences[isSame ? "spelling" : "other"](path, before.text, after.text);
+  differences[isSame ? "spelling" : "other"](pathOf(before), before.text, after.text);
 }
 
 /** Counts every difference between two JSON values, in the order of the recorded one. */

@@ -4,7 +4,6 @@ import { after, before, describe, test } from "node:test";
 import { removeFolders } from "../../test/end-to-end/jobs/job-runs.ts";
 import { openQuickEngine } from "../../test/end-to-end/jobs/shared-engines.ts";
 import type { OutputBlob } from "../contract/output/output-blob.ts";
-import { MUCAST_COMMIT } from "../contract/version.ts";
 import type { OpenEngine } from "../jobs/shared/job.ts";
 import { compareOutputs } from "./compare-outputs.ts";
 import { likelyReason } from "./likely-reason.ts";
@@ -43,85 +42,53 @@ describe("a replay that differs", { timeout: 900_000 }, () => {
     assert.equal(both.differences!.numbers, 1);
   });
 
-  test("names the version that differs, and the size of the differences", async () => {
+  test("names versions and a commit that differ, with the size of the differences, and compares as with an older one", async () => {
+    const commit = "0123456789abcdef0123456789abcdef01234567-dirty";
     const outputUrl = await changed(
       place,
       edited((document) => {
         document.provenance.versions.catboost = "1.0.0";
+        document.provenance.commit = commit;
         document.mu.ALFA! += 1e-9;
-      }),
-    );
-    const { verdict, reason, versions, differences } = await replay({ outputUrl });
-    assert.equal(verdict, "differs");
-    assert.equal(reason?.code, "versions");
-    assert.deepEqual(
-      versions.map(({ name, recorded }) => [name, recorded]),
-      [["catboost", "1.0.0"]],
-    );
-    assert.equal(differences?.first.path, "mu.ALFA");
-    assert.equal(differences?.numbers, 1);
-    assert.equal(differences?.others, 1);
-  });
-
-  test("names the commit that differs, and compares with another commit as with an older version", async () => {
-    const other = "0123456789abcdef0123456789abcdef01234567-dirty";
-    const outputUrl = await changed(
-      place,
-      edited((document) => {
-        document.provenance.commit = other;
         delete document.metrics.score.pooled.up_share;
       }),
     );
-    const { reason, versions, lacks, differences } = await replay({ outputUrl });
-    assert.equal(reason?.code, "versions");
-    assert.deepEqual(versions, [{ name: "commit", recorded: other, replayed: MUCAST_COMMIT ?? null }]);
-    assert.match(reason!.message, new RegExp(`^other versions: commit ${other}, now `));
-    assert.deepEqual(lacks, ["metrics.score.pooled.up_share"]);
-    assert.deepEqual([differences!.numbers, differences!.others], [0, 1]);
-  });
-
-  test("a defect is qualified if the commit does not identify the build", () => {
-    const messageOf = (commit: string | undefined) => {
-      const none = {
-        inputs: [],
-        versions: [],
-        machine: [],
-
-        crashed: [],
-        differences: DIFFERENCES,
-      };
-      const { code, message } = likelyReason({ ...none, device: "cpu", commit, recordedCommit: commit });
-      assert.equal(code, "defect");
-      return message.split(";")[0];
-    };
-    const same = "inputs, versions and processor are the same";
-    assert.equal(messageOf("0".repeat(40)), same);
-    assert.equal(messageOf(undefined), `${same}, but neither output names the commit of mucast`);
-    assert.equal(
-      messageOf(`${"0".repeat(40)}-dirty`),
-      `${same}, but mucast was built from changed files of one commit`,
+    const { verdict, reason, versions, differences, lacks } = await replay({ outputUrl });
+    assert.deepEqual([verdict, reason?.code], ["differs", "versions"]);
+    assert.deepEqual(
+      versions.map(({ name, recorded }) => [name, recorded]),
+      [
+        ["catboost", "1.0.0"],
+        ["commit", commit],
+      ],
     );
-  });
-
-  test("advises the recorded commit only if the output records one", () => {
-    const adviceOf = (recordedCommit: string | undefined) => {
-      const [replayed, recorded] = ["0".repeat(40), recordedCommit ?? null];
-      const none = {
-        inputs: [],
-        machine: [],
-
-        crashed: [],
-        device: "cpu",
-        differences: DIFFERENCES,
-      };
-      const versions = [{ name: "commit", recorded, replayed }];
-      return likelyReason({ ...none, versions, commit: replayed, recordedCommit }).advice;
-    };
     assert.match(
-      adviceOf("1".repeat(40)),
-      /^Install the version and commit of mucast that the output records/,
+      reason!.message,
+      new RegExp(`^other versions: catboost 1\\.0\\.0, now .*; commit ${commit}, now `),
     );
-    assert.match(adviceOf(undefined), /^Install the version of mucast .* The output records no commit/);
+    assert.deepEqual(lacks, ["metrics.score.pooled.up_share"]);
+    assert.deepEqual([differences!.first.path, differences!.numbers, differences!.others], ["mu.ALFA", 1, 2]);
+  });
+
+  test("a defect is qualified, and the advice names the commit, by what identifies the build", () => {
+    const facts = { inputs: [], machine: [], crashed: [], device: "cpu", differences: DIFFERENCES };
+    const commit = "0".repeat(40);
+    const same = "inputs, versions and processor are the same";
+    for (const [build, message] of [
+      [commit, same],
+      [undefined, `${same}, but neither output names the commit of mucast`],
+      [`${commit}-dirty`, `${same}, but mucast was built from changed files of one commit`],
+    ] as const) {
+      const found = likelyReason({ ...facts, versions: [], commit: build, recordedCommit: build });
+      assert.deepEqual([found.code, found.message.split(";")[0]], ["defect", message]);
+    }
+    for (const [recordedCommit, advice] of [
+      ["1".repeat(40), /^Install the version and commit of mucast that the output records/],
+      [undefined, /^Install the version of mucast .* The output records no commit/],
+    ] as const) {
+      const versions = [{ name: "commit", recorded: recordedCommit ?? null, replayed: commit }];
+      assert.match(likelyReason({ ...facts, versions, commit, recordedCommit }).advice, advice);
+    }
   });
 
   test("names the kernels that differ if the numbers do, and is identical if they agree", async () => {
@@ -185,12 +152,6 @@ describe("a replay that differs", { timeout: 900_000 }, () => {
     for (const change of [
       edited((document) => {
         document.mu.GAMA = -document.mu.GAMA!;
-      }),
-      edited((document) => {
-        document.warnings.pop();
-      }),
-      edited((document) => {
-        delete document.cross_validation;
       }),
       edited((document) => {
         delete document.metrics.score.pooled.up_share;

@@ -1,45 +1,35 @@
 import { closeSync, openSync, unlinkSync } from "node:fs";
 import { mkdtemp, rm } from "node:fs/promises";
 import { join } from "node:path";
-import type { DuckDBConnection, DuckDBInstance } from "@duckdb/node-api";
 import { workFolderError } from "../contract/errors/system-error.ts";
 
 /** What sorting and writing may hold in memory before it goes to the folder, in MiB. */
 const MEMORY = 512;
 
 /**
- * A DuckDB that can read and write the given files, keeps what does not fit into memory in a folder, and can open nothing else.
+ * Opens a DuckDB that can read and write the given files, keeps what does not fit into memory in a folder, and can open nothing else.
  * @param folder private, in which no file remains.
  */
-export class Tables {
-  readonly connection: DuckDBConnection;
-  readonly #instance: DuckDBInstance;
-
-  private constructor(instance: DuckDBInstance, connection: DuckDBConnection) {
-    this.#instance = instance;
-    this.connection = connection;
-  }
-
-  static async open(paths: readonly string[], folder: string, memory = MEMORY): Promise<Tables> {
-    const { DuckDBInstance } = await import("@duckdb/node-api");
-    const instance = await DuckDBInstance.create(":memory:", {
-      threads: "1",
-      memory_limit: `${memory}MiB`,
-      temp_directory: folder,
-      autoinstall_known_extensions: "false",
-      autoload_known_extensions: "false",
-    });
-    const connection = await instance.connect();
-    await connection.run(`SET allowed_paths = [${paths.map(textLiteral).join(", ")}]`);
-    await connection.run("SET enable_external_access = false");
-    await connection.run("SET lock_configuration = true");
-    return new Tables(instance, connection);
-  }
-
-  close(): void {
-    this.connection.closeSync();
-    this.#instance.closeSync();
-  }
+export async function openTables(paths: readonly string[], folder: string, memory = MEMORY) {
+  const { DuckDBInstance } = await import("@duckdb/node-api");
+  const instance = await DuckDBInstance.create(":memory:", {
+    threads: "1",
+    memory_limit: `${memory}MiB`,
+    temp_directory: folder,
+    autoinstall_known_extensions: "false",
+    autoload_known_extensions: "false",
+  });
+  const connection = await instance.connect();
+  await connection.run(`SET allowed_paths = [${paths.map(textLiteral).join(", ")}]`);
+  await connection.run("SET enable_external_access = false");
+  await connection.run("SET lock_configuration = true");
+  return {
+    connection,
+    close() {
+      connection.closeSync();
+      instance.closeSync();
+    },
+  };
 }
 
 /** A new file in a private folder of its own. */

@@ -15,7 +15,7 @@ import {
 import { MucastError } from "../contract/errors/errors.ts";
 import { workFolderError } from "../contract/errors/system-error.ts";
 import { MILLISECONDS_PER_DAY } from "../contract/market/dates.ts";
-import { nameLiteral, openPrivateFile, Tables, textLiteral } from "./duckdb.ts";
+import { nameLiteral, openPrivateFile, openTables, textLiteral } from "./duckdb.ts";
 
 /** How the values of a column are written. A day is a DATE, or a timestamp of its midnight without a time zone. */
 type ValueKind = "text" | "day" | "midnight" | "integer" | "float" | "double";
@@ -69,7 +69,7 @@ async function write(
   folder: string,
   path: string,
 ): Promise<void> {
-  const tables = await Tables.open([path], folder, Math.ceil(MEMORY + COLUMN_MEMORY * table.columns.length));
+  const tables = await openTables([path], folder, Math.ceil(MEMORY + COLUMN_MEMORY * table.columns.length));
   const chunks = chunksOf(parts);
   let cause: unknown;
   try {

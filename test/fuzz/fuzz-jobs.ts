@@ -1,24 +1,14 @@
 /** Runs made-up configs as jobs: the checks of the config, the blobs, the trial fit, the columns, the fits, the output. */
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import type { OutputBlob } from "../../src/contract/output/output-blob.ts";
 import { runMlJob } from "../../src/jobs/run-job.ts";
-import { featureBlob, priceBlob } from "../end-to-end/markets/market.ts";
-import { fuzzMarket } from "./fuzz-market.ts";
+import { type Cell, featureBlob, type Market, priceBlob, weekdays } from "../end-to-end/markets/market.ts";
+import { Seeded } from "../end-to-end/markets/seeded.ts";
 import { caseOf, type FuzzCase } from "./model-params-cases.ts";
 import { WatchedEngine, type WorkEffects } from "./watched-engine.ts";
-
-export interface FuzzReport {
-  readonly cases: number;
-  /** The number of cases with each outcome. */
-  readonly outcomes: ReadonlyMap<string, number>;
-  readonly findings: readonly { readonly of: FuzzCase; readonly watched: WorkEffects }[];
-  readonly slowest: { readonly of: FuzzCase; readonly seconds: number } | undefined;
-  readonly largest: { readonly of: FuzzCase; readonly bytes: number } | undefined;
-  readonly seesSockets: boolean;
-}
 
 /** Runs the cases of `numbers`, in `lanes` engines in parallel. @param tell receives every case with its effects. */
 export async function fuzzJobs(
@@ -26,10 +16,10 @@ export async function fuzzJobs(
   numbers: Iterable<number>,
   lanes: number,
   tell: (of: FuzzCase, watched: WorkEffects) => void = () => undefined,
-): Promise<FuzzReport> {
+) {
   const blobs = mkdtempSync(join(tmpdir(), "mucast-fuzz-blobs-"));
   const outcomes = new Map<string, number>();
-  const done: { of: FuzzCase; watched: WorkEffects }[] = [];
+  const findings: { readonly of: FuzzCase; readonly watched: WorkEffects }[] = [];
   const waiting = numbers[Symbol.iterator]();
   const engines = Array.from({ length: lanes }, () => new WatchedEngine());
   const { seesSockets } = engines[0]!;
@@ -40,8 +30,7 @@ export async function fuzzJobs(
       const of = caseOf(seed, next.value);
       const watched = await engine.watch((signal) => runCase(of, blobs, engine, signal));
       outcomes.set(watched.outcome, (outcomes.get(watched.outcome) ?? 0) + 1);
-      done.push({ of, watched: { ...watched, message: "" } });
-      if (watched.findings.length > 0) done.at(-1)!.watched = watched;
+      if (watched.findings.length > 0) findings.push({ of, watched });
       tell(of, watched);
     }
   };
@@ -51,17 +40,7 @@ export async function fuzzJobs(
     await Promise.all(engines.map((engine) => engine.close()));
     rmSync(blobs, { recursive: true });
   }
-  const most = (of: (watched: WorkEffects) => number) =>
-    done.reduce((a, b) => (of(b.watched) > of(a.watched) ? b : a), done[0]!);
-  const [slow, large] = [most(({ seconds }) => seconds), most(({ bytes }) => bytes)];
-  return {
-    cases: done.length,
-    outcomes,
-    findings: done.filter(({ watched }) => watched.findings.length > 0),
-    slowest: slow && { of: slow.of, seconds: slow.watched.seconds },
-    largest: large && { of: large.of, bytes: large.watched.bytes },
-    seesSockets,
-  };
+  return { outcomes, findings, seesSockets };
 }
 
 /** @returns `succeeded`, with the codes of the tickers that failed. */
@@ -71,6 +50,7 @@ async function runCase(
   engine: WatchedEngine,
   signal: AbortSignal,
 ): Promise<string> {
+  const workFolder = join(engine.workFolder, "job");
   const record = await runMlJob(
     {
       featureUrl: join(blobs, "features.json"),
@@ -85,7 +65,7 @@ async function runCase(
       report: () => undefined,
       signal,
       openEngine: () => {
-        const workFolder = mkdtempSync(join(engine.workFolder, "job-"));
+        mkdirSync(workFolder);
         return { pool: engine.pool, workFolder, close: async () => rmSync(workFolder, { recursive: true }) };
       },
     },
@@ -94,4 +74,34 @@ async function runCase(
   const { failures } = JSON.parse(readFileSync(path, "utf8")) as OutputBlob;
   rmSync(path);
   return [...new Set(["succeeded", ...failures.map(({ code }) => code)])].join(" ");
+}
+
+/** Data for which libraries have their own branches: a constant, few distinct whole numbers, a large range, ties. */
+const COLUMNS: Readonly<Record<string, (random: Seeded, row: number) => Cell>> = {
+  normal: (random) => random.normal(),
+  constant: () => 1,
+  category: (_, row) => row % 3,
+  wide: (random) => 1e9 * random.uniform(),
+  lacking: (random) => random.normal(),
+};
+
+/** Two tickers over 70 dates, one of which lacks a feature. */
+function fuzzMarket(): Market {
+  const random = new Seeded(7);
+  const dates = weekdays(70);
+  const prices = new Map<string, Cell[]>();
+  const features = new Map<string, Map<string, Cell[]>>();
+  for (const ticker of ["FIVE", "FOUR"]) {
+    const columns = Object.entries(COLUMNS).map(([name, cell]): [string, Cell[]] => [
+      name,
+      dates.map((_, row) => (name === "lacking" && ticker === "FOUR" ? null : cell(random, row))),
+    ]);
+    features.set(ticker, new Map(columns));
+    prices.set(
+      ticker,
+      dates.map((_, row) => 50 + 10 * Math.sin(row) + random.normal()),
+    );
+  }
+  const bounds = { start: dates[0]!, end: dates.at(-1)!, Learning_end: null };
+  return { bounds, priceDates: dates, prices, featureDates: dates, features };
 }

@@ -1,6 +1,6 @@
 import { availableParallelism } from "node:os";
 import { parseArgs } from "node:util";
-import { type FuzzReport, fuzzJobs } from "./fuzz-jobs.ts";
+import { fuzzJobs } from "./fuzz-jobs.ts";
 import { STRUCTURAL_PAIRS } from "./structural-parameters.ts";
 import { MAX_BYTES, MAX_SECONDS } from "./watched-engine.ts";
 
@@ -30,37 +30,29 @@ export async function fuzzModelParams(args: readonly string[]): Promise<boolean>
   );
   const started = performance.now();
   const lanes = only === undefined ? Math.min(LANES, availableParallelism()) : 1;
-  const report = await fuzzJobs(
+  const { outcomes, findings, seesSockets } = await fuzzJobs(
     seed,
     numbers,
     lanes,
-    ({ number, config }, { findings, outcome, message }) => {
-      const said = [...findings, ...(only === undefined ? [] : [`${outcome}: ${message}`])];
+    ({ number, config }, watched) => {
+      const said = [
+        ...watched.findings,
+        ...(only === undefined ? [] : [`${watched.outcome}: ${watched.message}`]),
+      ];
       if (said.length === 0) return;
       const again = `npm run fuzz -- model-params --seed ${seed} --case ${number}`;
       process.stdout.write(`case ${number}: ${said.join("; ")}\n  ${config}\n  again: ${again}\n`);
     },
   );
-  process.stdout.write(summary(report, (performance.now() - started) / 1_000));
-  return report.findings.length === 0;
+  const counts = [...outcomes].sort(([, a], [, b]) => b - a);
+  const seconds = ((performance.now() - started) / 1_000).toFixed(0);
+  process.stdout.write(`${findings.length} findings in ${seconds} s\n`);
+  for (const [outcome, count] of counts) process.stdout.write(`  ${count} ${outcome}\n`);
+  if (!seesSockets) process.stdout.write("  sockets that are closed again are not seen here: no seccomp\n");
+  return findings.length === 0;
 }
 
 function numberOf(flag: string, text: string): number {
   if (/^\d{1,9}$/.test(text)) return Number(text);
   throw new Error(`${flag} must be a whole number of at most nine digits, got ${JSON.stringify(text)}`);
-}
-
-function summary(
-  { cases, outcomes, findings, slowest, largest, seesSockets }: FuzzReport,
-  seconds: number,
-): string {
-  const counted = [...outcomes]
-    .sort(([, a], [, b]) => b - a)
-    .map(([outcome, count]) => `  ${count} ${outcome}\n`);
-  const sockets = seesSockets ? "" : "  sockets that are closed again are not seen here: no seccomp\n";
-  const most =
-    slowest && largest
-      ? `  the slowest, case ${slowest.of.number}, took ${slowest.seconds.toFixed(1)} s; the largest, case ${largest.of.number}, ${Math.round(largest.bytes / 2 ** 20)} MiB\n`
-      : "";
-  return `${cases} cases in ${seconds.toFixed(0)} s, ${findings.length} findings\n${counted.join("")}${most}${sockets}`;
 }

@@ -27,9 +27,6 @@ export interface WorkEffects {
   readonly message: string;
   /** Forbidden effects of the work, as text. */
   readonly findings: readonly string[];
-  readonly seconds: number;
-  /** Peak memory of its worker. */
-  readonly bytes: number;
 }
 
 /** Codes that arguments must never cause, however they are written. */
@@ -87,10 +84,8 @@ export class WatchedEngine {
       () => stop.abort(new Error(`not done in ${MAX_SECONDS} s`)),
       MAX_SECONDS * 1_000,
     );
-    const started = performance.now();
     const { outcome, message } = await outcomeOf(work(stop.signal));
     clearTimeout(timer);
-    const seconds = (performance.now() - started) / 1_000;
     const bytes = peakOf(worker);
     const findings: string[] = [];
     if (stop.signal.aborted) findings.push(`it was not done in ${MAX_SECONDS} s`);
@@ -103,7 +98,7 @@ export class WatchedEngine {
     if (open.length > 0) findings.push(`it left open: ${open.join(", ")}`);
     for (const path of left) rmSync(join(this.folder, path), { recursive: true, force: true });
     if (findings.length > 0) await this.#restart();
-    return { outcome, message, findings, seconds, bytes };
+    return { outcome, message, findings };
   }
 
   async close(): Promise<void> {

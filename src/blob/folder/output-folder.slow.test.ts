@@ -74,11 +74,15 @@ test("content that fails, or a cancelled job, leaves nothing behind", async () =
   assert.deepEqual(readdirSync(parent), []);
 });
 
-test("a folder that cannot be created, or a name too long, is output_failed with path and cause", async () => {
+test("a folder that cannot be created, or a name too long, is output_failed with path and cause, also before the job", async () => {
   const folder = freshFolder();
+  await checkOutput(join(folder, "new", "data"), "o.json");
+  assert.deepEqual(readdirSync(folder), [], "the check creates nothing");
   writeFileSync(join(folder, "file"), "");
   const error = await failure("output_failed", writeOutput(join(folder, "file", "data"), "o", "x"));
   assert.match(error.message, /file\/data\/o could not be written: .*ENOTDIR/);
+  await failure("output_failed", checkOutput(join(folder, "file", "data"), "o.json"));
+  await failure("output_failed", checkOutput(folder, "file"));
   await failure("output_failed", writeOutput(folder, "n".repeat(300), "x"));
   await failure("internal", writeOutput(folder, "../o", "x"));
   assert.deepEqual(readdirSync(folder), ["file"]);
@@ -142,14 +146,4 @@ test("refuses an output on https, and a BLOB_URL that would name a folder after 
         error.code === "invalid_request" && !/SECRET/.test(error.message + JSON.stringify(error.data)),
     );
   }
-});
-
-test("a folder that cannot take the output is an error before the job, and the check creates nothing", async () => {
-  const folder = freshFolder();
-  await checkOutput(join(folder, "new", "data"), "o.json");
-  assert.deepEqual(readdirSync(folder), []);
-  writeFileSync(join(folder, "file"), "");
-  writeFileSync(join(folder, "o.json"), "{}");
-  await failure("output_failed", checkOutput(folder, "o.json"));
-  await failure("output_failed", checkOutput(join(folder, "file", "data"), "o.json"));
 });
