@@ -157,7 +157,6 @@ async function start(
   const { store, urls, access } = await storage.at(address);
   inputUrls = new InputUrls(urls, blobs);
   jobAccess = access;
-  resources.defer(blobs.keepFinishingRemovals(log));
   resources.defer(startRetention({ database, store, days: settings.retention_days, log }));
   const source = settings.public_url ?? "urn:mucast:service";
   const deliverer = startDeliverer({ database, leases, targets: webhooks, source, log, telemetry });

@@ -1,11 +1,10 @@
 import { readFileSync } from "node:fs";
-import type { Socket } from "node:net";
 import fastify, { type FastifyReply, type FastifyRequest } from "fastify";
 import { redactUrl } from "../../blob/policy.ts";
 import { MucastError } from "../../contract/errors/errors.ts";
 import { outputBlobSchema } from "../../contract/output/output-blob.ts";
 import { type Settings, settingsSchema } from "../../contract/settings.ts";
-import { aboutToEnd } from "../abort-error.ts";
+import { aboutToEnd } from "../operations/operations.ts";
 import { blobRoutes } from "./blob-routes.ts";
 import { collectRoutes, namedSchemas, type OpenApiDocument } from "./document.ts";
 import { documentRoutes } from "./document-routes.ts";
@@ -59,8 +58,9 @@ export function buildHttp(options: HttpOptions): HttpApp {
   app.decorateReply("abortSignal", function abortSignal() {
     const controller = new AbortController();
     // Fastify's `request.signal` aborts once the body has been read.
-    this.raw.once("close", () => controller.abort());
-    if (this.raw.destroyed) controller.abort();
+    const leave = () => controller.abort(new MucastError("canceled", "the caller has left"));
+    this.raw.once("close", leave);
+    if (this.raw.destroyed) leave();
     return AbortSignal.any([controller.signal, closing.signal]);
   });
   app.setErrorHandler((error, request, reply) => sendProblem(error, request, reply, options));
@@ -142,14 +142,6 @@ function recordRequest(request: FastifyRequest, reply: FastifyReply, { log, tele
 
 function limitConnections({ server }: HttpApp, connections: number, { log, telemetry }: HttpOptions): void {
   server.maxConnections = connections;
-  const open = new Set<Socket>();
-  server.on("connection", (socket) => {
-    open.add(socket);
-    socket.once("close", () => open.delete(socket));
-    if (open.size < connections) return;
-    // One that has sent nothing makes room for the next.
-    [...open].find((other) => other.bytesRead === 0 && other !== socket)?.destroy();
-  });
   let warnedAt = Number.NEGATIVE_INFINITY;
   server.on("drop", () => {
     telemetry.connectionRefused();

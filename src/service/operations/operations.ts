@@ -1,5 +1,5 @@
 import { createHash, randomUUID } from "node:crypto";
-import { type Insertable, sql } from "kysely";
+import type { Insertable } from "kysely";
 import { withoutSignature } from "../../blob/policy.ts";
 import type { ForecastQuery, ForecastView } from "../../contract/api/forecast-view.ts";
 import type { JobPreview } from "../../contract/api/job-preview.ts";
@@ -20,7 +20,6 @@ import { MucastError } from "../../contract/errors/errors.ts";
 import { counted } from "../../contract/errors/wording.ts";
 import { jsonBytes } from "../../contract/json/bounded-json.ts";
 import { SIZES } from "../../contract/schema/answer-limits.ts";
-import { aboutToEnd } from "../abort-error.ts";
 import type { Caller } from "../auth/caller.ts";
 import type { Blobs } from "../blobs/blobs.ts";
 import type { StoredInputs } from "../blobs/input-urls.ts";
@@ -205,7 +204,7 @@ export class Operations {
       return room < 0;
     });
     const operations = fitting < 0 ? views : views.slice(0, Math.max(1, fitting));
-    const last = operations.length < (rows[0]?.found_rows ?? 0) ? rows[operations.length - 1] : undefined;
+    const last = operations.length < rows.length ? rows[operations.length - 1] : undefined;
     return { operations, next_cursor: last ? cursorAfter(last.created_at, last.id) : null };
   }
 
@@ -277,6 +276,11 @@ export class Operations {
     if (row === undefined) throw noOperation(id);
     return row;
   }
+}
+
+/** The error of requests that a closing service ends or refuses. */
+export function aboutToEnd(): MucastError {
+  return new MucastError("unavailable", "the service is about to end", { retryAfter: 10 });
 }
 
 function noOperation(id: string): MucastError {
@@ -382,20 +386,14 @@ async function findSameKey(
   throw new MucastError("idempotency_conflict", message, { path: "Idempotency-Key" });
 }
 
-/**
- * If retention has removed the last operation of the previous page, the page starts with the next older one.
- * @returns the first rows, up to the size of a page. Each has the number of all of them, `found_rows`.
- */
+/** If retention has removed the last operation of the previous page, the page starts with the next older one. */
 export async function listOperations(
   database: Database,
   caller: string,
   { status, operation, tag = [], cursor, limit }: ListQuery,
-): Promise<readonly (ViewedRow & { readonly found_rows: number })[]> {
+): Promise<readonly ViewedRow[]> {
   const { db } = database;
-  let page = db
-    .selectFrom("operations")
-    .select([...VIEWED, "ordinal"])
-    .where("caller", "=", caller);
+  let page = db.selectFrom("operations").select(VIEWED).where("caller", "=", caller);
   if (status !== undefined) page = page.where("status", "=", status);
   if (operation !== undefined) page = page.where("operation", "=", operation);
   if (tag.length > 0) page = page.where(database.hasAll("tags", tag));
@@ -407,19 +405,7 @@ export async function listOperations(
       ? page.where("ordinal", "<", last.ordinal)
       : page.where("created_at", "<=", createdAt).where("id", "<>", id);
   }
-  const [warnings, failures, error] = ["warnings", "failures", "error"].map((name) =>
-    database.jsonBytes(name),
-  );
-  const before = sql`over (order by ordinal desc rows between unbounded preceding and 1 preceding)`;
-  const sized = db
-    .selectFrom(page.orderBy("ordinal", "desc").limit(limit).as("found"))
-    .selectAll()
-    .select([
-      sql<number>`count(*) over ()`.as("found_rows"),
-      sql<number>`coalesce(sum(${warnings} + ${failures} + ${error}) ${before}, 0)`.as("bytes_before"),
-    ]);
-  const listed = db.selectFrom(sized.as("listed")).selectAll().where("bytes_before", "<", SIZES.page);
-  return listed.orderBy("ordinal", "desc").execute();
+  return page.orderBy("ordinal", "desc").limit(limit).execute();
 }
 
 export async function countWaiting(db: Statements): Promise<number> {

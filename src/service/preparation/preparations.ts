@@ -8,7 +8,6 @@ import type { PrepareQuery } from "../../contract/api/prepared-blobs.ts";
 import { MucastError } from "../../contract/errors/errors.ts";
 import type { Settings } from "../../contract/settings.ts";
 import { openWorkFolder } from "../../jobs/shared/work-folder.ts";
-import { abortError } from "../abort-error.ts";
 import type { Caller } from "../auth/caller.ts";
 import type { Blobs, BlobUpload } from "../blobs/blobs.ts";
 import { storageFailed } from "../blobs/storage.ts";
@@ -31,8 +30,6 @@ const MAX_GROWTH = 128;
 
 export class Preparations {
   readonly #parts: PreparationsParts;
-  /** By caller and id. Of two equal preparations at once, the second finds the blobs of the first, and needs no room. */
-  readonly #storing = new Map<string, Promise<boolean>>();
 
   constructor(parts: PreparationsParts) {
     this.#parts = parts;
@@ -71,13 +68,7 @@ export class Preparations {
       const limits = { csvBytes, tickers, blobBytes };
       const answer = await run({ kind: "prepare", folder, body, multipartType, options, ...limits }, signal);
       const prepared: PreparedFiles = JSON.parse(answer.toString("utf8"));
-      const key = `${caller.subject}\n${prepared.id}`;
-      const store = () => this.#store(caller, prepared, signal);
-      const storing = this.#storing.get(key)?.then(store, store) ?? store();
-      this.#storing.set(key, storing);
-      const written = await storing.finally(() => {
-        if (this.#storing.get(key) === storing) this.#storing.delete(key);
-      });
+      const written = await this.#store(caller, prepared, signal);
       const address = (await this.#parts.blobs.uploadAddress(caller, prepared.files.prices.name))!;
       return { ...prepared, storeUrl: address.store.url, written };
     } finally {
@@ -106,7 +97,7 @@ export class Preparations {
       }
       let isAnyNew = false;
       for (const [file, upload] of uploads) {
-        if (signal.aborted) throw abortError(signal, "prepare the blobs");
+        signal.throwIfAborted();
         const { store, key } = upload;
         let etag: string | undefined;
         try {
@@ -165,7 +156,7 @@ async function receiveBody(
     const stop = AbortSignal.any([signal, slow]);
     await pipeline(body.pipe(new PassThrough()), withinLimit, file, { signal: stop });
   } catch (cause) {
-    if (signal.aborted) throw abortError(signal, "prepare the blobs");
+    signal.throwIfAborted();
     if (slow.aborted) {
       const message = `the body took longer than ${seconds} s to arrive (request_seconds)`;
       throw new MucastError("timed_out", message, { path: "body", limit: seconds });

@@ -75,8 +75,6 @@ export class Reports {
 const LINK_SECONDS = 60;
 /** Much longer than a link may be opened and its report takes to be drawn. */
 const KEPT_SECONDS = 3_600;
-/** A further link of a caller replaces the oldest. */
-const LINKS_OF_A_CALLER = 100;
 const TOKEN_BYTES = 32;
 const KEY_SUBJECT = /^key:([0-9a-f]{16})$/;
 
@@ -104,12 +102,7 @@ export class ReportLinks {
     const { expires_at: expiresAt } = await database.write(async (db) => {
       await db.deleteFrom("report_links").where("expires_at", "<", database.time(-KEPT_SECONDS)).execute();
       const links = db.insertInto("report_links").values(link);
-      const created = await links.returning("expires_at").executeTakeFirstOrThrow();
-      const newest = db.selectFrom("report_links").select("ordinal").where("caller", "=", caller);
-      const oldest = newest.orderBy("ordinal", "desc").offset(LINKS_OF_A_CALLER).limit(1);
-      const beyond = db.deleteFrom("report_links").where("caller", "=", caller);
-      await beyond.where("ordinal", "<=", oldest).execute();
-      return created;
+      return links.returning("expires_at").executeTakeFirstOrThrow();
     });
     return { token, expiresAt };
   }

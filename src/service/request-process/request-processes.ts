@@ -10,7 +10,6 @@ import { sweepWorkFolders } from "../../jobs/shared/work-folder.ts";
 import type { PrepareOptions } from "../../prepare/prepare-prices.ts";
 import { Child, childEnvironment, temporaryOf } from "../../processes/child.ts";
 import { UsageLimit } from "../../processes/usage-limit.ts";
-import { abortError, aboutToEnd } from "../abort-error.ts";
 import type { StorageAccess } from "../blobs/storage.ts";
 import type { Log } from "../telemetry/log.ts";
 import type { RequestKind, Telemetry } from "../telemetry/telemetry.ts";
@@ -95,7 +94,6 @@ interface RequestProcessesParts {
 export class RequestProcesses {
   readonly #parts: RequestProcessesParts;
   readonly #running = new Set<Promise<unknown>>();
-  readonly #closing = new AbortController();
 
   constructor(parts: RequestProcessesParts) {
     this.#parts = parts;
@@ -115,9 +113,8 @@ export class RequestProcesses {
     }
     const startedAt = performance.now();
     const env = childEnvironment(this.#parts.env, credentialsFor(storage.access.policy));
-    const stop = AbortSignal.any([signal, this.#closing.signal]);
     const { request_memory_bytes: memoryBytes, request_seconds: seconds } = settings;
-    const working = runProcess(order, { env, memoryBytes, seconds }, stop);
+    const working = runProcess(order, { env, memoryBytes, seconds }, signal);
     this.#running.add(working);
     const outcome = await outcomeOf(working);
     this.#running.delete(working);
@@ -127,8 +124,8 @@ export class RequestProcesses {
     return working;
   }
 
+  /** Waits for the processes of requests that the closing service has ended. */
   async close(): Promise<void> {
-    this.#closing.abort(aboutToEnd());
     await Promise.allSettled(this.#running);
   }
 }
@@ -153,10 +150,10 @@ export async function runProcess(
   signal: AbortSignal,
 ): Promise<Buffer> {
   const work = WORK_WORDS[order.kind];
-  if (signal.aborted) throw abortError(signal, work);
+  signal.throwIfAborted();
   let printed = "";
   let answer: FromRequest | undefined;
-  let killedFor: MucastError | undefined;
+  let killedFor: unknown;
   const child = new Child<ToRequest, FromRequest>({
     module: MODULE,
     env,
@@ -169,14 +166,14 @@ export async function runProcess(
     },
   });
   child.send({ order, answerBytes });
-  const kill = (error: MucastError) => {
+  const kill = (error: unknown) => {
     killedFor ??= error;
     child.kill();
   };
   const late = `to ${work} took longer than ${seconds} s (request_seconds)`;
   const timeout = () => kill(new MucastError("timed_out", late, { limit: seconds }));
   const timer = setTimeout(timeout, seconds * 1_000);
-  const abort = () => kill(abortError(signal, work));
+  const abort = () => kill(signal.reason);
   signal.addEventListener("abort", abort);
   const large = `to ${work} takes more than ${mib(memoryBytes)} of memory (request_memory_bytes)`;
   const tooLarge = new MucastError("too_large", large, { limit: memoryBytes });
