@@ -4,10 +4,9 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, type TestContext, test } from "node:test";
 import { sql } from "kysely";
-import pg from "pg";
 import { startPostgres } from "../../test/servers/postgres.testing.ts";
 import { FolderStore } from "../blob/folder/folder-store.ts";
-import { MucastError } from "../contract/errors/errors.ts";
+import type { MucastError } from "../contract/errors/errors.ts";
 import { openDatabase } from "./database/database.ts";
 import { watchReadiness } from "./readiness.ts";
 
@@ -90,14 +89,6 @@ test("a folder that was moved away or cannot be written is reported, and submiss
   }
 });
 
-test("a storage that cannot be written is reported without its URL", async (t) => {
-  const { store, failing } = await onFolder(t);
-  t.mock.method(store, "put", (key: string) =>
-    Promise.reject(new MucastError("output_failed", `${store.url}/${key} could not be written: away`)),
-  );
-  assert.deepEqual(await failing(), ["storage: data/readiness.0.json could not be written: away"]);
-});
-
 const server = await startPostgres();
 after(() => server.stop());
 
@@ -110,24 +101,6 @@ async function onPostgres(t: TestContext) {
   const ready = readinessOf(t, { database, store, blobFolder: undefined, dataDir: undefined });
   return { url, database, store, ...ready };
 }
-
-test("a PostgreSQL that is read-only is reported after half a minute", async (t) => {
-  const { url, failing, pass } = await onPostgres(t);
-  const operator = new pg.Client({ connectionString: url });
-  await operator.connect();
-  t.after(() => operator.end());
-  assert.deepEqual(await failing(), []);
-  const name = new URL(url).pathname.slice(1);
-  await operator.query(`alter database ${name} set default_transaction_read_only = on`);
-  await operator.query(
-    "select pg_terminate_backend(pid) from pg_stat_activity where application_name = 'mucast'",
-  );
-  pass(30_000);
-  // The pool may hand out a connection that the server has ended once more.
-  while (!(await failing()).includes("database: the database is read-only (25006)"));
-  await operator.query(`alter database ${name} reset default_transaction_read_only`);
-  assert.deepEqual(await failing(), []);
-});
 
 test("a database and a storage that services share may be away for seconds; submissions are refused at once", async (t) => {
   const { database, store, readiness, failing, pass } = await onPostgres(t);

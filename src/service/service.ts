@@ -92,7 +92,7 @@ async function start(
   const blobs = new StoredBlobs({ database, store: storage.store, settings, quota });
   const processes = new RequestProcesses({ settings, env, storage, log, telemetry });
   resources.defer(() => processes.close());
-  const keys = new KeyStore(database, log);
+  const keys = new KeyStore(database);
   const token = randomBytes(32).toString("base64url");
   const authenticate = await buildAuthenticate(settings, { database, keys, log, localToken: token });
 

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { before, describe, test } from "node:test";
-import { MucastApiError, MucastClient, type StoredEvent } from "../../src/client/index.ts";
+import { type MucastApiError, MucastClient } from "../../src/client/index.ts";
 import type { Core } from "./core.testing.ts";
 import { FEATURES, PRICES, RIDGE } from "./inputs.testing.ts";
 
@@ -68,31 +68,6 @@ export function typedClient(core: () => Core): void {
         assert.match(error.problem.detail, /^prices\.csv: line 262 gives A a second price/);
         return error.code === "invalid_data";
       });
-    });
-
-    test("prepares a table of features with the prices", async () => {
-      const prices = new Blob(["Date,A\n2020-01-01,1\n2020-01-02,2\n"]);
-      const features = new Blob(["date,ticker,x\n2020-01-02,A,0.5\n"]);
-      const prepared = await client.prepare(prices, { features, only_features: true, format: "parquet" });
-      assert.deepEqual([prepared.features, prepared.written], [["x"], true]);
-      assert.match(prepared.feature_url, /feature_engine_\w+\.parquet$/);
-      await assert.rejects(client.prepare("Date,A", { features }), TypeError);
-    });
-
-    test("reports a cancelled job by its problem, with the operation", async () => {
-      const running = await core().heldRunning();
-      const queued = Promise.withResolvers<string>();
-      const onEvent = ({ operation_id }: Pick<StoredEvent, "operation_id">) => queued.resolve(operation_id);
-      const waiting = client.runAndWait("run_ml_job", core().own(), { onEvent });
-      const refused = assert.rejects(waiting, (error) => {
-        assert.ok(error instanceof MucastApiError);
-        assert.deepEqual([error.code, error.operation?.status], ["canceled", "Canceled"]);
-        return true;
-      });
-      await client.cancelOperation(await queued.promise);
-      await refused;
-      running.release();
-      assert.equal((await core().api.ended(running.operation.id)).status, "Succeeded");
     });
   });
 }

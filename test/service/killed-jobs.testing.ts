@@ -3,7 +3,6 @@ import assert from "node:assert/strict";
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { describe, test } from "node:test";
-import { IN_RELEASE_TIER } from "../whole-matrix.testing.ts";
 import { collect } from "./api.testing.ts";
 import type { Core } from "./core.testing.ts";
 import { eventually, eventuallyTrue } from "./eventually.testing.ts";
@@ -66,17 +65,6 @@ export function killedJobs(core: () => Core): void {
       assert.equal(await startedAttempts(id), 1);
       const { failures } = JSON.parse((await core().api.ask("GET", ended.result!.output_url)).text);
       assert.deepEqual(failures, []);
-    });
-
-    /** In `npm test`, the executor alone stands for it: src/executors/process/warm-process.slow.test.ts. */
-    test("that waits for a job is replaced", IN_RELEASE_TIER, async () => {
-      const idle = core()
-        .serving.processes()
-        .filter(({ pid }) => pid !== core().serving.pid);
-      assert.ok(idle.length > 0, "a job process waits");
-      for (const { pid } of idle) process.kill(pid, "SIGKILL");
-      const done = await core().api.submit(core().own(), { prefer: "wait=60" });
-      assert.equal(done.status, "Succeeded", JSON.stringify(done.error));
     });
 
     test("leaves nothing behind once the service has ended", async () => {

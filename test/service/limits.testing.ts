@@ -1,6 +1,4 @@
 import assert from "node:assert/strict";
-import { once } from "node:events";
-import { connect } from "node:net";
 import { describe, test } from "node:test";
 import { problemOf } from "./api.testing.ts";
 import type { Core } from "./core.testing.ts";
@@ -37,28 +35,6 @@ export function limits(core: () => Core): void {
       const { error } = await api.ended(id);
       assert.deepEqual([error?.code, error?.ticker], ["too_large", "T50"]);
       assert.match(error!.detail, /one more than the 50 tickers .*MUCAST_BLOB_TICKERS/);
-    });
-
-    test("of descriptors: idle connections that would use all of them do not affect the service", async (t) => {
-      const { api, serving } = core();
-      const sockets = Array.from({ length: 700 }, () => connect(serving.port, "127.0.0.1"));
-      t.after(() => {
-        for (const socket of sockets) socket.destroy();
-      });
-      await Promise.all(
-        sockets.map((socket) =>
-          once(
-            socket.on("error", () => undefined),
-            "connect",
-          ),
-        ),
-      );
-      for (let i = 0; i < 20; i++) assert.equal((await api.ask("GET", "/readyz")).status, 200);
-      assert.equal((await api.ask("GET", "/v1/operations")).status, 200);
-      for (const socket of sockets) socket.destroy();
-      const done = await api.submit(core().own(), { prefer: "wait=60" });
-      assert.equal(done.status, "Succeeded", JSON.stringify(done.error));
-      assert.doesNotMatch(serving.logs(), /EMFILE/);
     });
   });
 }

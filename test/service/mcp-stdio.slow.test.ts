@@ -128,18 +128,6 @@ describe("an agent over stdio", { timeout: 600_000 }, () => {
     assert.match(endless.stderr, /exceeded maximum size of 10485760 bytes/);
   });
 
-  test("sends its key to another machine only over https", async (t) => {
-    process.env.MUCAST_API_KEY = "SECRET";
-    t.after(() => Reflect.deleteProperty(process.env, "MUCAST_API_KEY"));
-    const words = ["node", "mucast", "mcp", "--url", "http://forecasts.example.com"];
-    await assert.rejects(createProgram().parseAsync(words), (error) => {
-      assert.ok(error instanceof MucastError);
-      assert.match(error.message, /--url: must begin with https/);
-      assert.doesNotMatch(JSON.stringify([error.message, error.data]), /SECRET/);
-      return true;
-    });
-  });
-
   test("gets an error for a service that does not answer", async () => {
     const url = `http://127.0.0.1:${await claimPort()}`;
     const agent = await Agent.start(["--url", url]);

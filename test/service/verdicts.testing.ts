@@ -1,5 +1,4 @@
 import assert from "node:assert/strict";
-import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, test } from "node:test";
 import {
@@ -8,12 +7,9 @@ import {
   verdictViewSchema,
 } from "../../src/contract/api/operation-view.ts";
 import type { VerdictOperation } from "../../src/contract/config/job-operations.ts";
-import { IN_RELEASE_TIER } from "../whole-matrix.testing.ts";
-import { collect, problemOf } from "./api.testing.ts";
+import { problemOf } from "./api.testing.ts";
 import type { Core } from "./core.testing.ts";
-import { eventuallyTrue } from "./eventually.testing.ts";
 import { FEATURES, PRICES, payload, RIDGE } from "./inputs.testing.ts";
-import { ownerOf, stillRunning } from "./processes.testing.ts";
 
 /** One cut of a quick job, and no other check. */
 const QUICK = { checks: ["truncation"], truncations: 1, quick: true };
@@ -52,28 +48,6 @@ export function verdicts(core: () => Core): void {
   }
 
   describe("an audit", () => {
-    test(
-      "leaves its verdict, reports its checks as stages, and has no forecast",
-      IN_RELEASE_TIER,
-      async () => {
-        const options = { ...QUICK, checks: undefined, portable: true };
-        const operation = await succeeded("audit", audited(core().own(), options));
-        assert.match(operation.result!.execution_name, /^ml-worker-job-/);
-        const { audit } = await verdictOf(operation);
-        assert.deepEqual(Object.keys(audit!.checks), ["truncation", "restatement", "foresight", "skill"]);
-        assert.deepEqual(
-          [audit!.id, audit!.operation, audit!.checks.truncation!.facts.jobs, audit!.kernel_level],
-          [operation.id, "run_ml_job", 2, "x86-64-v3"],
-        );
-        const events = await collect(await core().api.events(operation.id));
-        assert.deepEqual([events[0]!.type, events.at(-1)!.type], ["queued", "succeeded"]);
-        assert.equal(operation.progress?.stage, "write");
-        const answer = await core().api.ask("GET", `/v1/operations/${operation.id}/forecast`);
-        const { advice } = problemOf(answer, 409, "other_result");
-        assert.match(String(advice), /get_verdict/);
-      },
-    );
-
     test("compares with an earlier day, and audits the requested job of a config for both", async () => {
       const { url } = core().serving;
       const previous = {
@@ -106,55 +80,9 @@ export function verdicts(core: () => Core): void {
       problemOf(await core().api.ask("GET", `/v1/operations/${id}/verdict`), 409, "no_result");
       problemOf(await core().api.ask("GET", `/data/audit_${id}.json`), 404, "not_found");
     });
-
-    test("whose process is killed is retried, and leaves one verdict", IN_RELEASE_TIER, async () => {
-      const key = "audit-killed";
-      const { id } = await held(key);
-      await core().storage.untilRequested(feature(key));
-      const reader = ownerOf(core().storage.connection(feature(key)))!;
-      process.kill(reader.pid, "SIGKILL");
-      await eventuallyTrue("the reader ends", () => stillRunning([reader]).length === 0);
-      await core().storage.untilRequested(feature(key), 2);
-      core().storage.release(feature(key));
-      const ended = await core().api.ended(id);
-      assert.equal(ended.status, "Succeeded", JSON.stringify(ended.error));
-      const types = (await collect(await core().api.events(id))).map(({ type }) => type);
-      assert.equal(types.filter((type) => type === "started").length, 2);
-      assert.equal((await verdictOf(ended)).audit!.verdict, "clean");
-    });
   });
 
   describe("a replay", () => {
-    test(
-      "of an output of the service is identical, and different after one changed number",
-      IN_RELEASE_TIER,
-      async () => {
-        const { job, url, file } = await finishedJob();
-        const same = (await verdictOf(await succeeded("replay", JSON.stringify({ output_url: url }))))
-          .replay!;
-        assert.deepEqual([same.verdict, same.output.id, same.output.url], ["identical", job.id, url]);
-        const output = JSON.parse(readFileSync(file, "utf8"));
-        output.mu.AAPL += 2 ** -60;
-        writeFileSync(file, JSON.stringify(output));
-        const other = (await verdictOf(await succeeded("replay", JSON.stringify({ output_url: url }))))
-          .replay!;
-        assert.deepEqual([other.verdict, other.reason?.code], ["differs", "defect"]);
-        assert.equal(other.differences!.first.path, "mu.AAPL");
-        problemOf(await core().api.ask("GET", `/v1/operations/${job.id}/verdict`), 409, "other_result");
-      },
-    );
-
-    test("of a portable job also pins the kernels", IN_RELEASE_TIER, async () => {
-      const body = audited(core().own(), { portable: true });
-      const job = await core().api.submit(body, { prefer: "wait=60" });
-      assert.equal(job.status, "Succeeded", JSON.stringify(job.error));
-      const output_url = job.result!.output_url;
-      const { provenance } = JSON.parse((await core().api.ask("GET", output_url)).text);
-      assert.equal(provenance.kernel_level, "x86-64-v3");
-      const { replay } = await verdictOf(await succeeded("replay", JSON.stringify({ output_url })));
-      assert.equal(replay!.verdict, "identical", JSON.stringify(replay!.reason));
-    });
-
     test("uses given inputs, and reports that they differ", async () => {
       const { api, serving } = core();
       const { url } = await finishedJob();

@@ -52,15 +52,6 @@ test("PUT answers 201 for a new blob and 200 for a replaced one, with its URL, s
   assert.equal((await get(name)).text, "[1,2]");
 });
 
-test("PUT accepts any Content-Type and a malformed one, and refuses a part of a blob", async () => {
-  const name = freshName();
-  for (const type of ["application/json", "multipart/form-data", "odd"])
-    assert.ok((await put(name, "[1,2]", { "content-type": type })).status < 300, type);
-  const answer = await put(name, "[1", { "content-range": "bytes 0-1/5" });
-  assert.deepEqual(codeOf(answer), [400, "invalid_request"]);
-  assert.equal((await get(name)).text, "[1,2]");
-});
-
 test("a blob may be empty, and a large one is streamed both ways, beyond the limit of other bodies", async () => {
   const name = freshName();
   assert.equal((await put(name, "")).status, 201);
@@ -110,20 +101,6 @@ test("a caller that expects 100-continue gets it, or a refusal", async () => {
   assert.equal(await status, 201);
   const unwanted = await ask(service.port, { method: "PUT", path: "/data/ml_engine_x.json", headers });
   assert.deepEqual(codeOf(unwanted), [405, "method_not_allowed"]);
-});
-
-test("an upload that breaks off keeps the previous blob", async () => {
-  const name = freshName();
-  await put(name, "whole");
-  const files = await service.files();
-  const broken = beginPut(name, { "content-length": 10 });
-  broken.status.catch(() => undefined);
-  broken.sent.on("error", () => undefined);
-  await broken.write("par");
-  await eventually(async () => (await service.files()).length !== files.length);
-  broken.sent.destroy();
-  await eventually(async () => (await service.files()).length === files.length);
-  assert.equal((await get(name)).text, "whole");
 });
 
 /** The store of a service, whose functions a test replaces. */
@@ -262,17 +239,6 @@ test("DELETE removes an input or an output, and respects If-Match", async () => 
   assert.deepEqual(codeOf(await remove("other.json")), [404, "not_found"]);
 });
 
-test("a blob that is being read stays complete while it is replaced", async (t) => {
-  const { origin, store } = await listenFor(t);
-  // More than the buffers of a connection hold.
-  const [first, second] = [Buffer.alloc(2 ** 24, "a"), Buffer.alloc(2 ** 24, "b")];
-  const url = `${origin}/data/feature_engine_swap.json`;
-  await store.put("data/feature_engine_swap.json", first);
-  const answer = await fetch(url);
-  assert.equal((await fetch(url, { method: "PUT", body: second })).status, 200);
-  assert.ok(Buffer.from(await answer.arrayBuffer()).equals(first));
-});
-
 /** Requests a blob on a separate connection and reads only the head of the answer. */
 async function unread(port: number, name: string): Promise<{ status: string; socket: Socket }> {
   const socket = connect(port, "127.0.0.1");
@@ -306,29 +272,4 @@ test("parallel downloads are limited for each caller and in total", async (t) =>
     });
     begun[1]!.socket.destroy();
   }
-});
-
-test("the service closes the file of a download whose reader disconnects before the first piece", async (t) => {
-  const asked = Promise.withResolvers<void>();
-  const gate = Promise.withResolvers<void>();
-  let isClosed = false;
-  async function* read(): AsyncGenerator<Uint8Array> {
-    try {
-      asked.resolve();
-      await gate.promise;
-      for (;;) yield Buffer.from(" ".repeat(1_000));
-    } finally {
-      isClosed = true;
-    }
-  }
-  const slow = await replaceable(t);
-  await slow.store.put("data/feature_engine_slow.json", " ".repeat(10_000));
-  t.mock.method(slow.store, "read", read);
-  const socket = connect(slow.port, "127.0.0.1");
-  socket.write(`GET /data/feature_engine_slow.json HTTP/1.1\r\nHost: 127.0.0.1:${slow.port}\r\n\r\n`);
-  await asked.promise;
-  socket.destroy();
-  await eventually(() => slow.done.length === 1);
-  gate.resolve();
-  await eventually(() => isClosed);
 });

@@ -135,18 +135,6 @@ test("a link compares several operations in their order, and is refused for one 
   }
 });
 
-test("a link whose report cannot be drawn for the moment stays valid", async () => {
-  const path = await linked(await submitted());
-  const count = drawings.length;
-  const pending = get(path);
-  (await begun(count + 1)).end.reject(new MucastError("unavailable", "others draw", { retryAfter: 1 }));
-  assert.deepEqual(codeOf(await pending), [503, "unavailable"]);
-  const again = get(path);
-  (await begun(count + 2)).end.resolve(PAGE);
-  assert.equal((await again).status, 200);
-  assert.equal((await get(path)).status, 404);
-});
-
 test("an operation that is unknown, has not succeeded or has lost its output has neither report nor link", async () => {
   for (const [path, ...problem] of [
     ["/v1/operations/none/report", 404, "not_found"],

@@ -105,14 +105,6 @@ onEachDatabase((tested) => {
     await linksOf().use(other);
   });
 
-  test("the newest 100 links of a caller are valid", async () => {
-    const links = linksOf();
-    const [first, second] = [await links.create(ANN, ["op"]), await links.create(ANN, ["op"])];
-    for (let made = 2; made <= 100; made++) await links.create(ANN, ["op"]);
-    await assert.rejects(links.find(first.token), USED);
-    await links.find(second.token);
-  });
-
   test("a link opens nothing once its key is revoked, or its operation removed", async () => {
     const keys = new KeyStore(tested.database());
     const { key } = await keys.create("x", ["read"]);

@@ -8,7 +8,6 @@ import { join } from "node:path";
 import { after, before, describe, test } from "node:test";
 import { treeOf } from "../../../test/service/processes.testing.ts";
 import { openStore } from "../../blob/open-store.ts";
-import { MucastError } from "../../contract/errors/errors.ts";
 import { mlText } from "../../outputs/outputs.testing.ts";
 import { childEnvironment } from "../../processes/child.ts";
 import { drawReport } from "../../report/write-report.ts";
@@ -102,15 +101,6 @@ describe("the process of a request", { timeout: 600_000 }, () => {
     );
   });
 
-  test("that is killed gives one clear error, with how it ended", async () => {
-    const { running, pid } = held();
-    process.kill(pid, "SIGKILL");
-    await assert.rejects(running, {
-      code: "process_lost",
-      message: "the process that was to draw the report was ended by SIGKILL",
-    });
-  });
-
   test("is killed at its time limit, and when its caller leaves", async () => {
     const late = held({ seconds: 0.001 });
     await assert.rejects(late.running, {
@@ -178,12 +168,5 @@ describe("the process of a request", { timeout: 600_000 }, () => {
     await Promise.all(running);
     const unavailable = ["report", "unavailable"];
     assert.deepEqual([processes.running, ended], [0, [unavailable, unavailable]]);
-  });
-
-  test("that hits a defect reports it, and the error includes its output", async () => {
-    const stored = await orderFor("x.json", "{}");
-    const order = { ...stored, outputs: stored.outputs.map((output) => ({ ...output, space: "../x" })) };
-    const error = await runProcess(order, LIMITS, NEVER).catch((caught: unknown) => caught);
-    assert.ok(error instanceof MucastError && error.code === "internal", String(error));
   });
 });

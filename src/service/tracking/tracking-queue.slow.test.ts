@@ -14,7 +14,7 @@ import { Leases } from "../queue/leases.ts";
 import { loadSettings } from "../settings/load-settings.ts";
 import { openLog } from "../telemetry/log.ts";
 import { noLog } from "../telemetry/no-telemetry.testing.ts";
-import { isTracked, MAX_ATTEMPTS, openTracking, startTracking, trackerOfService } from "./tracking-queue.ts";
+import { MAX_ATTEMPTS, openTracking, startTracking } from "./tracking-queue.ts";
 
 const SPACE = "key-0123456789abcdef";
 
@@ -203,12 +203,4 @@ test("a process with the tracker's credentials records a job; refusals are logge
     ],
   );
   assert.ok(!lines.join().includes(token));
-});
-
-test("jobs are recorded and audits are not, and credentials without a tracker are none", () => {
-  assert.deepEqual(
-    ["run_dl_job", "audit"].map((operation) => isTracked({ operation } as never)),
-    [true, false],
-  );
-  assert.equal(trackerOfService(loadSettings({}, {}), { MLFLOW_TRACKING_TOKEN: "t" }), undefined);
 });
