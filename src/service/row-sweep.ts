@@ -1,7 +1,4 @@
-/**
- * Runs a sweep at once and then at a fixed interval in milliseconds, one at a time. @returns a function that stops it and waits for
- * its end.
- */
+/** Runs a sweep at once and then at intervals. @returns a function that stops it and waits for its end. */
 export function repeatSweep(
   sweep: (signal: AbortSignal) => Promise<void>,
   milliseconds: number,

@@ -36,12 +36,8 @@ import { startDeliverer } from "./webhooks/deliverer.ts";
 export interface RunningService {
   /** `http://host:port`. */
   readonly address: string;
-  /** Bearer token of the operator's commands on this machine. */
   readonly token: string;
-  /**
-   * Drains the service: refuses submissions, lets jobs continue for the `drain_seconds` of the settings, and releases the rest to the
-   * queue. Then closes everything.
-   */
+  /** Refuses submissions, lets jobs continue for `drain_seconds`, releases the rest to the queue, and closes everything. */
   close(): Promise<void>;
 }
 

@@ -51,12 +51,10 @@ export class KeyStore {
     return { key: apiKeyOf(row), token };
   }
 
-  /** All keys, newest first, revoked ones included. */
   async list(): Promise<ApiKey[]> {
     return (await this.#newestFirst().execute()).map(apiKeyOf);
   }
 
-  /** @param after the id of the last key of the previous page; undefined for the first page. */
   async page(after: string | undefined) {
     let query = this.#newestFirst().limit(MAX_KEYS_OF_PAGE + 1);
     if (after !== undefined) {
@@ -136,7 +134,6 @@ export function newApiKey() {
   return { id, secret, token: `mucast_${id}_${secret}` };
 }
 
-/** Undefined for a token without the form of a key. */
 export function parseApiKey(token: string) {
   return API_KEY.exec(token)?.groups as { readonly id: string; readonly secret: string } | undefined;
 }

@@ -108,10 +108,7 @@ const FETCH_MILLISECONDS = 5_000;
 /** The issuer's keys could be read, and do not fit the token. */
 const ABOUT_TOKEN = [errors.JWKSNoMatchingKey, errors.JWKSMultipleMatchingKeys, errors.JOSENotSupported];
 
-/**
- * Finds the key of a token among those of an OIDC issuer. jose caches them for ten minutes and reads them again for a token with an
- * unknown key, at most every 30 s. While the issuer cannot be reached, the last known keys are used, and it is asked again after 30 s.
- */
+/** jose caches keys for ten minutes. While the issuer is away, the last known ones are used, and it is asked again after 30 s. */
 function issuerKeys(settings: Settings, log: Log): JWTVerifyGetKey {
   const keptMilliseconds = settings.oidc_keys_seconds * 1_000;
   const cache: Partial<ExportedJWKSCache> = {};
@@ -158,7 +155,6 @@ function issuerKeys(settings: Settings, log: Log): JWTVerifyGetKey {
 
 const metadataSchema = z.looseObject({ issuer: z.string(), jwks_uri: z.url({ protocol: /^https?$/ }) });
 
-/** The URL of an issuer's keys, from its OpenID Connect discovery document. */
 async function discoverJwksUrl(issuer: string): Promise<string> {
   const url = `${issuer.replace(/\/$/, "")}/.well-known/openid-configuration`;
   const signal = AbortSignal.timeout(FETCH_MILLISECONDS);

@@ -22,7 +22,6 @@ import { ACTIVE_STATUSES } from "../store/operation-view.ts";
 import { spaceOf, storageFailed } from "./storage.ts";
 
 export interface BlobAddress {
-  /** Empty for the root of the storage. */
   readonly space: string;
   readonly store: BlobStore;
   readonly key: string;
@@ -51,16 +50,12 @@ interface OwnedBlob extends StorageKey {
 /** An upload in progress. The database counts it only once it is recorded, so this service counts it before. */
 interface Uploading extends OwnedBlob {
   bytes: number;
-  /** 1 if it adds a blob to those of the caller. */
   readonly blobs: number;
   /** What the caller had stored when the upload began, and has stored since through this service. */
   stored: Usage;
 }
 
-/**
- * A removal that takes longer counts as interrupted. Until then, only one service does it: a second one might remove a blob that was
- * uploaded after the first had finished. Longer than the storage takes for a request with all its retries.
- */
+/** A longer removal counts as interrupted. Until then one service does it: a second might remove a blob uploaded since. */
 const REMOVAL_SECONDS = 600;
 const RETRY_SECONDS = 1;
 const MAX_OPERATIONS_LISTED = 10;
@@ -86,7 +81,6 @@ export class StoredBlobs {
     this.#parts = parts;
   }
 
-  /** Lists the caller's blobs, newest first. @throws MucastError invalid_request for an unknown cursor. */
   async list({ subject: caller }: Caller, { kind, limit, cursor }: BlobListQuery) {
     const { database, store } = this.#parts;
     let query = database.db
@@ -116,10 +110,7 @@ export class StoredBlobs {
     return row?.state === "stored" ? row : undefined;
   }
 
-  /**
-   * Whether every caller may read a blob at the root of the storage: the operator put it there, and it belongs to no caller. If there is only
-   * one caller, a payload may name a blob that does not exist yet.
-   */
+  /** Whether every caller may read a blob at the root of the storage: the operator put it there, and it belongs to no caller. */
   async isOpen(name: string): Promise<boolean> {
     const { settings, store } = this.#parts;
     if ((await this.#findOwnerAtRoot(name)) !== undefined) return false;
@@ -149,11 +140,7 @@ export class StoredBlobs {
     return owner === caller || (owner === undefined && isFree) ? address : undefined;
   }
 
-  /**
-   * Begins an upload, if the quota has room for it. @param bytes undefined if the length is not known in advance.
-   * @returns undefined if the caller may not write there.
-   * @throws MucastError quota_exceeded; too_large for more than the whole quota; unavailable during a removal of the blob; storage_failed.
-   */
+  /** @param bytes undefined if not known in advance. @returns undefined if the caller may not write there. */
   async beginUpload(owner: Caller, name: string, bytes?: number) {
     const { database, quota, settings } = this.#parts;
     const caller = owner.subject;
@@ -190,11 +177,9 @@ export class StoredBlobs {
     }
     return {
       ...address,
-      /** Throws quota_exceeded if there is no room for so many bytes, received or to be received. */
       checkRoom: (needed: number): void => this.#takeRoom(upload, needed),
       /** Records the blob once the store has it. Throws unavailable if the caller removes the blob meanwhile. */
       finish: (size: number, known?: KnownContents): Promise<void> => this.#finishUpload(upload, size, known),
-      /** Ends the upload, whether it has finished or not. */
       close: async (): Promise<void> => {
         const isUnfinished = this.#uploads.delete(upload);
         // If bytes are stored without a record, by this or another upload, the name stays reserved.
@@ -236,7 +221,6 @@ export class StoredBlobs {
       other.stored = sum(other.stored, { bytes, blobs: upload.blobs });
   }
 
-  /** @returns false if there is no such blob, or if another request is removing it. @throws MucastError blob_in_use, storage_failed. */
   async remove(caller: Caller, name: string): Promise<boolean> {
     const row = await this.#readRow(caller.subject, name);
     const space = (row ?? (await this.find(caller, name)))?.space;
@@ -247,11 +231,7 @@ export class StoredBlobs {
     return (await this.#removeBlob(blob, row === undefined ? "unrecorded" : "recorded")) && isThere;
   }
 
-  /**
-   * Hides a blob from its caller, then removes its bytes and its row. If a submission that names the blob runs concurrently, either it
-   * comes first and the blob stays, or it comes later and is refused.
-   * @param seen the blob as it was before. @returns false if another request removes the bytes, or has done so.
-   */
+  /** A submission that names the blob meanwhile either comes first, and the blob stays, or comes later and is refused. */
   async #removeBlob(blob: OwnedBlob, seen: "recorded" | "unrecorded" | "interrupted"): Promise<boolean> {
     const { caller, name } = blob;
     const isClaimed = await this.#lock(caller, async (db) => {

@@ -27,12 +27,7 @@ const BEGIN =
   `begin; set local lock_timeout = ${TIMES.lock}; set local statement_timeout = ${TIMES.statement}; ` +
   `set local idle_in_transaction_session_timeout = ${TIMES.statement}`;
 
-/**
- * Connects to a PostgreSQL server, directly or through a pooler such as PgBouncer in transaction mode, and changes nothing.
- * @param url `postgresql://…`; no message shows it.
- * @param options `listenUrl`: a direct URL for notifications, where `url` leads through a pooler. `connections`: the maximum, in addition
- * to the one that listens.
- */
+/** @param url of a server or a pooler. @param options `listenUrl`: past the pooler; `connections`: besides the one that listens. */
 export async function openPostgres(
   url: string,
   options: { readonly listenUrl?: string | undefined; readonly connections?: number | undefined } = {},
@@ -144,7 +139,6 @@ class ServerDatabase implements Database {
   }
 }
 
-/** A connection for one statement or transaction. */
 async function lend(pool: pg.Pool): Promise<PostgresPoolClient> {
   const client = await connectWhenFree(() => pool.connect());
   let isBroken = false;
@@ -225,7 +219,6 @@ class Listening {
     await this.#client?.end();
   }
 
-  /** Once for each broken client. */
   #reconnectLater(client: pg.Client): void {
     if (this.#closed || this.#client !== client) return;
     this.#client = undefined;
@@ -261,7 +254,6 @@ const PASSING_STATES: readonly (readonly [state: string, message: string])[] = [
 ];
 const PASSING_CODE = /^(ECONN|EPIPE|ETIMEDOUT|ENOTFOUND|EAI_AGAIN|EHOSTUNREACH|ENETUNREACH|ENOENT)/;
 
-/** Runs `body`. @throws MucastError unavailable instead of an error after which a later call may succeed. */
 async function mapErrors<T>(body: () => Promise<T>): Promise<T> {
   try {
     return await body();

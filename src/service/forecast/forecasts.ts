@@ -29,7 +29,6 @@ export class Forecasts {
     this.#blobs = blobs;
   }
 
-  /** @throws MucastError of `findOutput` and `readForecast`; unavailable if too many requests read outputs. */
   async of(
     caller: Caller,
     operation: OperationView,
@@ -59,12 +58,10 @@ export class Forecasts {
 
 const openVerdict = openSchema(verdictViewSchema) as z.ZodType<VerdictView>;
 
-/** Undefined for a job. */
 export function verdictOperation({ operation }: OperationView): VerdictOperation | undefined {
   return VERDICT_OPERATIONS.find((name) => name === operation);
 }
 
-/** @throws MucastError of `findOutput`; invalid_data for a blob that is not a verdict; errors of reading it. */
 export async function readVerdict(
   blobs: Pick<Blobs, "find">,
   caller: Caller,
@@ -81,10 +78,6 @@ export async function readVerdict(
   throw new MucastError("invalid_data", `${name} is not a verdict of mucast`, { source: name });
 }
 
-/**
- * @param operation of the caller.
- * @throws MucastError other_result, no_result if it has not succeeded, not_found if its output is gone.
- */
 export async function findOutput(
   blobs: Pick<Blobs, "find">,
   caller: Caller,
@@ -109,7 +102,6 @@ export async function findOutput(
   throw outputGone([name], isVerdict ? "verdict" : "output");
 }
 
-/** @param names of several outputs, one of which is gone, or of the one that is. */
 export function outputGone(names: readonly string[], what: "output" | "verdict" = "output"): MucastError {
   const which =
     names.length === 1 ? `the ${what} ${names[0]} is` : `one of the outputs ${names.join(", ")} is`;

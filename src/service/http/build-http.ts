@@ -25,7 +25,6 @@ const ROUTE_GROUPS = [
 /** Without a byte in either direction: longer than `Prefer: wait` and than the gap between two comments of an event stream. */
 const IDLE_SECONDS = 120;
 
-/** The service over HTTP. The caller may add routes before it listens, each with its `config.access`. */
 export function buildHttp(options: HttpOptions): HttpApp {
   const { settings } = options;
   const connections = connectionLimit(settings);
@@ -88,7 +87,6 @@ function addRoutes(app: HttpApp, options: HttpOptions): void {
     void app.register(async (group) => addGroup(group as HttpApp, options));
 }
 
-/** The OpenAPI document of all routes, without starting or opening anything. */
 export async function makeDocument(): Promise<OpenApiDocument> {
   const app = withZod(fastify());
   collectRoutes(app);
@@ -105,10 +103,7 @@ export function addOutput({ components }: OpenApiDocument): OpenApiDocument["com
   return { ...components.schemas, ...namedSchemas(outputBlobSchema) };
 }
 
-/**
- * Records a request in traces and metrics, and logs one line once its connection or its answer has ended. The line never has the query or
- * headers, which may contain secrets, nor a path that has no route: it may be a mistyped link to a report.
- */
+/** The log line never has the query or headers, nor a path without a route: it may be a mistyped link to a report. */
 function recordRequest(request: FastifyRequest, reply: FastifyReply, { log, telemetry }: HttpOptions): void {
   const startedAt = performance.now();
   const { method, headers, is404, raw, routeOptions } = request;

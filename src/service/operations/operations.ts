@@ -37,7 +37,6 @@ import { appendEvents, type EventParts } from "../store/events.ts";
 import { followEvents, type OperationNotifications } from "../store/follow-events.ts";
 import { ACTIVE_STATUSES, listedViewOf, VIEWED, type ViewedRow, viewOf } from "../store/operation-view.ts";
 
-/** A payload as it reaches the service. */
 export interface SentPayload {
   /** Its JSON text. The numbers of its config reach the engine as the caller wrote them. */
   readonly payload: string;
@@ -45,15 +44,12 @@ export interface SentPayload {
   readonly origin?: string | undefined;
 }
 
-/** A job, an audit or a replay that a caller submits. */
 export interface Submission extends SentPayload {
   readonly operation: SubmittedOperation;
   readonly idempotencyKey?: string | undefined;
-  /** W3C trace context of the request. */
   readonly traceparent?: string | undefined;
 }
 
-/** Which operations a page lists. */
 export interface ListQuery {
   readonly status?: OperationStatus | undefined;
   readonly operation?: SubmittedOperation | undefined;
@@ -68,22 +64,17 @@ export interface OperationsParts extends EventParts {
   readonly notifications: OperationNotifications;
   readonly settings: Pick<ServiceSettings, "events_kept" | "queued_per_caller">;
   readonly quota: Quota;
-  /** Parses and checks a payload. @throws MucastError with every fault. */
   readonly read: (
     caller: Caller,
     use: PayloadUse,
     sent: SentPayload,
     // As the row stores them. @throws MucastError url_not_allowed for a blob that the caller may not read.
   ) => Promise<ParsedPayload & { inputs(): Promise<StoredInputs> }>;
-  /** Previews a job in a process. @returns JSON of JobPreview. @throws MucastError of the process. */
   readonly preview: (job: StoredJob, signal: AbortSignal) => Promise<Buffer>;
-  /** @throws MucastError unavailable while no job could write its output. */
   readonly requireStorage: () => void;
-  /** Finds the blob of a verdict. */
   readonly blobs: Pick<Blobs, "find">;
   readonly forecasts: Pick<Forecasts, "of">;
   readonly onQueued: (row: OperationRow) => void;
-  /** Called for an operation that was canceled before it started. */
   readonly onCanceled: (row: OperationRow) => void;
 }
 
@@ -93,7 +84,6 @@ const WAIT_STEP_MILLISECONDS = 5_000;
 
 /** What HTTP, MCP and the command line do with operations. Another caller's operation is not_found for every method. */
 export class Operations {
-  /** While it is true, submissions are refused. */
   draining = false;
   readonly #parts: OperationsParts;
   /** The callers that a process previews a job for: one alone could use all processes of requests. */
@@ -103,13 +93,7 @@ export class Operations {
     this.#parts = parts;
   }
 
-  /**
-   * Checks the whole payload and stores the operation, which is then queued. The same key and body return the operation of the first
-   * call (`created` false).
-   * @throws MucastError invalid_request, unknown_model, invalid_model_params, device_unavailable, url_not_allowed, too_large: before
-   * anything is stored; idempotency_conflict, rate_limited (a full queue, with data.retryAfter in seconds), quota_exceeded (no space for an
-   * output), unavailable (draining).
-   */
+  /** The same key and body return the operation of the first call (`created` false). */
   async submit(
     caller: Caller,
     submission: Submission,
@@ -142,11 +126,6 @@ export class Operations {
     return { operation: viewOf(inserted.row), created: inserted.created };
   }
 
-  /**
-   * What a job would make of its payload. Stores nothing.
-   * @throws MucastError of `submit` about the payload, and of the job until it would train; rate_limited if another preview of the caller
-   * is in progress; too_large, timed_out, process_lost, unavailable (too many requests of this kind), canceled.
-   */
   async validate(caller: Caller, sent: SentPayload, signal: AbortSignal): Promise<JobPreview> {
     const payload = await this.#parts.read(caller, "validate_job", sent);
     const { featureUrl, dataExtractorUrl, options } = await payload.inputs();
@@ -168,7 +147,7 @@ export class Operations {
     return viewOf(await this.#read(caller, id));
   }
 
-  /** The JSON text of the payload, without secrets, also after the end. @throws MucastError not_found, also if an earlier version stored it. */
+  /** The JSON text of the payload, without secrets, also after the end. */
   async payload(caller: Caller, id: string): Promise<string> {
     const { db } = this.#parts.database;
     const query = db.selectFrom("operations").select("payload");
@@ -179,20 +158,14 @@ export class Operations {
     throw new MucastError("not_found", message, { path: "id" });
   }
 
-  /**
-   * Reads the forecasts of some tickers from the output of an operation. @throws MucastError not_found, also if the output is gone;
-   * other_result for an audit or a replay; no_result if the operation has not succeeded; unavailable; errors of reading the output.
-   */
   async forecast(caller: Caller, query: ForecastQuery, signal?: AbortSignal): Promise<ForecastView> {
     return this.#parts.forecasts.of(caller, await this.get(caller, query.id), query, signal);
   }
 
-  /** Reads the verdict of an audit or a replay. @throws MucastError likewise; other_result for a job. */
   async verdict(caller: Caller, id: string, signal?: AbortSignal): Promise<VerdictView> {
     return readVerdict(this.#parts.blobs, caller, await this.get(caller, id), signal);
   }
 
-  /** Newest first. @throws MucastError invalid_request for an invalid cursor. */
   async list(caller: Caller, query: ListQuery): Promise<OperationPage> {
     const { database } = this.#parts;
     const rows = await listOperations(database, caller.subject, { ...query, limit: query.limit + 1 });
@@ -208,10 +181,7 @@ export class Operations {
     return { operations, next_cursor: last ? cursorAfter(last.created_at, last.id) : null };
   }
 
-  /**
-   * Cancels an operation: it becomes Canceled at once if it has not started, and stays Running until its job has stopped. Returns an
-   * ended operation unchanged.
-   */
+  /** It becomes Canceled at once if it has not started, and stays Running until its job has stopped. */
   async cancel(caller: Caller, id: string): Promise<OperationView> {
     await this.#read(caller, id);
     const row = await requestCancel(this.#parts, id);
@@ -244,7 +214,6 @@ export class Operations {
     };
   }
 
-  /** Waits until the operation has ended, for at most `seconds`. */
   async wait(caller: Caller, id: string, seconds: number, signal?: AbortSignal): Promise<OperationView> {
     const deadline = performance.now() + seconds * 1_000;
     for (;;) {
@@ -256,10 +225,7 @@ export class Operations {
     }
   }
 
-  /**
-   * Yields the events after `after` (0: all of them), then each as it happens, up to the final one. A snapshot replaces events that
-   * retention has removed. @throws MucastError not_found, before the first event.
-   */
+  /** The events after `after` (0: all of them), then each as it happens, up to the final one. */
   follow(
     caller: Caller,
     id: string,
@@ -295,12 +261,7 @@ function sha256(text: string): string {
 /** An operation to be stored. Its `tags` are a column beside the options, since they outlive these. */
 type NewOperation = Insertable<Tables["operations"]>;
 
-/**
- * Stores an operation, its idempotency key and its first event in one transaction. If submissions with one key run concurrently, one
- * creates the operation; the others wait for it and get the same.
- * @param limits `blobs`: the recorded ones among the inputs; `queued`: how many operations of the caller may wait to start.
- * @throws MucastError idempotency_conflict, quota_exceeded, url_not_allowed, rate_limited.
- */
+/** If submissions with one key run concurrently, one creates the operation; the others wait for it and get the same. */
 export function insertOperation(
   parts: EventParts,
   operation: NewOperation,
@@ -340,10 +301,7 @@ export function insertOperation(
   });
 }
 
-/**
- * Locks the records of inputs, so that no removal takes one before the transaction ends.
- * @throws MucastError url_not_allowed if one was removed after the payload was checked.
- */
+/** Locks the records of inputs, so that no removal takes one before the transaction ends. */
 async function lockInputs(
   database: Database,
   db: Statements,
@@ -370,7 +328,6 @@ async function lockInputs(
   throw new MucastError("url_not_allowed", `${name} has just been removed`, { value: name });
 }
 
-/** The earlier operation of the idempotency key; undefined without a key, or for a new one. @throws MucastError idempotency_conflict. */
 async function findSameKey(
   db: Statements,
   { caller, idempotency_key, body_sha256 }: Pick<NewOperation, "caller" | "idempotency_key" | "body_sha256">,
@@ -413,11 +370,7 @@ export async function countWaiting(db: Statements): Promise<number> {
   return (await query.where("status", "=", "NotStarted").executeTakeFirstOrThrow()).waiting;
 }
 
-/**
- * The payload that the service keeps after an operation has ended, so that its caller can submit it again. It has no secrets: no query
- * of a URL, no sections of other services, and no config that contains a signature.
- * @returns JSON text. A replay reads its config from the output, so it has none.
- */
+/** Without secrets: no query of a URL, no sections of other services, no config that contains a signature. A replay has no config. */
 export function keptPayload(
   operation: SubmittedOperation,
   { featureUrl, dataExtractorUrl, config, options }: ParsedPayload,

@@ -23,10 +23,7 @@ export function startRetention(parts: RetentionParts): () => Promise<void> {
   );
 }
 
-/**
- * Removes operations that ended more than `days` ago, oldest first, with their events, deliveries and idempotency keys. Their outputs have
- * separate records and stay. If the status blobs of an operation cannot be removed, it stays for the next time.
- */
+/** Oldest first, with their events, deliveries and idempotency keys. If the status blobs of one cannot be removed, it stays. */
 export async function removeOldOperations(
   { database, store, days, log }: RetentionParts,
   signal: AbortSignal,

@@ -22,10 +22,7 @@ interface PreparationsParts {
   readonly settings: Settings;
 }
 
-/**
- * Bytes of a blob for each byte that a file may have. A price of eight characters becomes features of about 500 bytes, and one of a single
- * digit too: a CSV of 16 MB without this limit takes 4 GB of the disk until its blobs are stored.
- */
+/** Bytes of a blob for each byte of a file: a price of eight characters becomes about 500 bytes of features. */
 const MAX_GROWTH = 128;
 
 export class Preparations {
@@ -35,12 +32,6 @@ export class Preparations {
     this.#parts = parts;
   }
 
-  /**
-   * Prepares prices in a process, and stores both blobs.
-   * @param bytes a file of prices, possibly gzip, or a form of `multipartType`.
-   * @throws MucastError too_large, timed_out for the body; of the process; precondition_failed if a blob of that name has other bytes;
-   * quota_exceeded; storage_full, storage_failed; canceled.
-   */
   async prepare(
     caller: Caller,
     { bytes, multipartType }: { readonly bytes: Readable; readonly multipartType: string | undefined },
@@ -76,12 +67,7 @@ export class Preparations {
     }
   }
 
-  /**
-   * Uploads both files, and leaves out a blob that has the same bytes. Begins all uploads before the first one, so that no blob is stored if
-   * one of the names has other bytes, or the quota has no room for all. If an upload fails, the blob before it stays: the same request stores
-   * the rest.
-   * @returns whether any blob is new.
-   */
+  /** Begins all uploads before the first, so that none is stored if a name has other bytes, or the quota has no room for all. */
   async #store(caller: Caller, prepared: PreparedFiles, signal: AbortSignal): Promise<boolean> {
     const { blobs } = this.#parts;
     const { tickerCount: ticker_count, dates, start, end } = prepared;
@@ -116,7 +102,6 @@ export class Preparations {
     }
   }
 
-  /** @returns the tag of the stored bytes. @throws MucastError precondition_failed if they are not those of the file. */
   async #findSame(
     caller: Caller,
     { name, bytes, sha256 }: PreparedFile,

@@ -28,12 +28,10 @@ type AttemptEnd = ExecutionEnd | { readonly kind: "refused"; readonly error: Muc
 /** The caller canceled the operation before an execution started. */
 const NEVER_STARTED = { kind: "failed", problem: canceledProblem() } as const;
 
-/** One attempt that this service runs: from its start or adoption until its end is stored. */
 export class RunningJob {
   readonly row: RunningRow;
   /** Resolves when the end is stored, or when the operation no longer belongs to this service; never rejects. */
   readonly done: Promise<void>;
-  /** Whether it has released its operation to the queue. */
   isReleased = false;
   readonly #parts: QueueParts;
   readonly #began = performance.now();
@@ -47,7 +45,6 @@ export class RunningJob {
   /** Of an execution that outlives the service and so reports no end here. */
   readonly #detachedEnd = Promise.withResolvers<ExecutionEnd>();
 
-  /** @param row as claimed or taken over; its execution is adopted if it has a handle. @param cores that it may use at first. */
   constructor(parts: QueueParts, row: RunningRow, cores: number) {
     this.row = row;
     this.#parts = parts;
@@ -73,10 +70,7 @@ export class RunningJob {
     this.#execution?.stop(this.#stopFor);
   }
 
-  /**
-   * Stops the execution, or leaves it running if it outlives the service, and stores nothing: another service has the operation, or
-   * takes it over.
-   */
+  /** Stores nothing: another service has the operation, or takes it over. An execution that outlives the service continues. */
   detach(): void {
     this.#detached.abort();
     this.#detachedEnd.resolve({ kind: "lost", reason: "detached" });
@@ -146,7 +140,6 @@ export class RunningJob {
     this.#parts.log.info({ operation_id: id, attempt, cores }, "an attempt begins");
   }
 
-  /** @returns whether it released the operation to the queue. */
   #storeEnd(end: AttemptEnd, lookForOutput: boolean): Promise<boolean> {
     const { database } = this.#parts;
     if (end.kind === "refused") {
@@ -175,7 +168,6 @@ export class RunningJob {
   }
 }
 
-/** The order of an attempt, from its row. @param workers cores that the job may use. */
 function orderOf(row: OperationRow, workers: number, urlOf: QueueParts["urlOf"]): JobOrder {
   const { id, attempt, operation, traceparent } = row;
   return { id, attempt, operation, workers, traceparent: traceparent ?? undefined, ...jobInputs(row, urlOf) };
@@ -183,11 +175,7 @@ function orderOf(row: OperationRow, workers: number, urlOf: QueueParts["urlOf"])
 
 const IGNORED: ExecutionListener = { onEvents: () => undefined, onTimings: () => undefined };
 
-/**
- * Finds out how an attempt of a service that is gone has ended, by its status blob and its output, and stores that.
- * @returns true if its execution may still run and must be adopted.
- * @throws MucastError blob_unavailable, unavailable: the caller tries again.
- */
+/** How an attempt of a service that is gone has ended, by its status blob and its output. @returns true if it must be adopted. */
 export async function recoverAttempt(parts: QueueParts, row: RunningRow): Promise<boolean> {
   const { executor, urlOf, store, log } = parts;
   const { id, attempt, handle, space } = row;
@@ -208,10 +196,7 @@ export async function recoverAttempt(parts: QueueParts, row: RunningRow): Promis
   return false;
 }
 
-/**
- * Stores the batches of a job, one at a time, and gathers those that arrive meanwhile in bounded memory. It stores nothing before
- * `begin`, which the running job calls once the event `started` is stored.
- */
+/** Stores one batch at a time, and gathers those that arrive meanwhile in bounded memory; nothing before `begin`. */
 export class ProgressBatcher {
   readonly #store: (batch: EventBatch) => Promise<void>;
   readonly #onError: (error: unknown) => void;
@@ -220,7 +205,6 @@ export class ProgressBatcher {
   #storing: Promise<void> | undefined;
   #hasBegun = false;
 
-  /** @param onError called if a batch could not be stored. The batch is lost; the job continues. */
   constructor(store: (batch: EventBatch) => Promise<void>, onError: (error: unknown) => void) {
     this.#store = store;
     this.#onError = onError;
@@ -232,13 +216,11 @@ export class ProgressBatcher {
     this.#storeNext();
   };
 
-  /** Starts to store batches, including those received before. */
   begin(): void {
     this.#hasBegun = true;
     this.#storeNext();
   }
 
-  /** Waits until everything is stored; returns at once if it never began. */
   async flush(): Promise<void> {
     while (this.#storing !== undefined) await this.#storing;
   }
@@ -261,10 +243,7 @@ type Progress = NonNullable<EventBatch["progress"]>;
 /** Units that a stage must have done since its first one, so that its pace says something about the rest. */
 const MIN_UNITS = 4;
 
-/**
- * The pace of a job's current stage. It counts from the first done unit: what came before, such as the import of the libraries, does not
- * recur.
- */
+/** Counts from the first done unit: what came before, such as the import of the libraries, does not recur. */
 export class StagePace {
   #first: { readonly stage: string; readonly done: number; readonly at: number } | undefined;
 

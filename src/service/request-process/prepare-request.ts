@@ -14,18 +14,12 @@ import type { PrepareOrder } from "./request-processes.ts";
 
 type Part = (typeof PREPARE_PARTS)[number];
 
-/** The files of a request in the working folder, by their part; errors show their names. */
 type InputFiles = Partial<Record<Part, string>>;
 
 export type PreparedFiles = Awaited<ReturnType<typeof prepareRequest>>;
-/** A blob as a file, with its digest in hexadecimal. */
 export type PreparedFile = Awaited<ReturnType<typeof describeFile>>;
 
-/**
- * Prepares the files of a request in their folder. The process then works in that folder, so that no error names a path.
- * @throws MucastError of `preparePrices`, with the faulty part of the request; invalid_request for another faulty body; too_large for names
- * of features that do not fit into an answer.
- */
+/** Prepares the files of a request in their folder. The process then works in that folder, so that no error names a path. */
 export async function prepareRequest({ folder, body, multipartType, options, ...limits }: PrepareOrder) {
   process.chdir(folder);
   const inputs = await nameFiles(body, multipartType).catch((error: unknown) => {

@@ -35,7 +35,6 @@ export interface PrepareOrder {
   readonly body: string;
   readonly multipartType?: string | undefined;
   readonly options: PrepareOptions;
-  /** Maxima of each file, decompressed, and of each blob. */
   readonly csvBytes: number;
   readonly tickers: number;
   readonly blobBytes: number;
@@ -103,7 +102,6 @@ export class RequestProcesses {
     return this.#running.size;
   }
 
-  /** @throws MucastError of `runProcess`; unavailable if too many processes run. */
   async run(order: RequestOrder, signal: AbortSignal): Promise<Buffer> {
     const { settings, storage, telemetry, log } = this.#parts;
     const { kind } = order;
@@ -130,7 +128,6 @@ export class RequestProcesses {
   }
 }
 
-/** For telemetry. */
 export function outcomeOf(working: Promise<unknown>): Promise<"done" | ErrorCode> {
   return working.then(
     () => "done",
@@ -138,12 +135,7 @@ export function outcomeOf(working: Promise<unknown>): Promise<"done" | ErrorCode
   );
 }
 
-/**
- * Runs an order in a separate process, and kills it if the signal aborts or it exceeds a limit.
- * @returns its answer, after all of it has ended.
- * @throws MucastError what the process answers; too_large above the limit for memory or for the answer, timed_out; process_lost if it
- * died, with its last output as `cause`; unavailable if the system cannot start a process; canceled.
- */
+/** Kills the process if the signal aborts or it exceeds a limit. @returns its answer, after all of it has ended. */
 export async function runProcess(
   order: RequestOrder,
   { env, memoryBytes, seconds, answerBytes = MAX_ANSWER }: ProcessLimits,
