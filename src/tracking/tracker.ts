@@ -13,16 +13,9 @@ import {
 import { MUCAST_VERSION } from "../contract/version.ts";
 import { OUTPUT_TAG, type TrackedOutput } from "./tracked-output.ts";
 
-/** An MLflow server, as its operator names it. */
 export type Tracker = NonNullable<ReturnType<typeof trackerOf>>;
 
-/**
- * The tracker of an environment; undefined if `MLFLOW_TRACKING_URI` is blank. A user name with a password takes precedence over a token,
- * as in MLflow's own clients.
- * @returns its URL, without a final slash; its experiment; the value of the Authorization header; and the texts that no message may show.
- * @throws MucastError invalid_request, without the values of secrets: for a URL that is not an MLflow server's, for credentials that
- *   cannot be sent, or that would cross a network unencrypted.
- */
+/** A user name with a password takes precedence over a token, as in MLflow's own clients. `secrets` are texts that no message may show. */
 export function trackerOf(env: Readonly<Record<string, string | undefined>>) {
   const names = TRACKER_VARIABLES;
   const check = (path: string, fault: string | false | undefined) => {
@@ -50,7 +43,6 @@ export function trackerOf(env: Readonly<Record<string, string | undefined>>) {
   return { url, experiment, authorization, secrets: [...new Set([...spellings, encoded])] };
 }
 
-/** The run of an output at a tracker. */
 export type TrackedRun = Awaited<ReturnType<typeof trackRun>>;
 
 /** One request may have 1,000 metrics and 100 params, and together 1,000 of both. */
@@ -61,12 +53,7 @@ const runSchema = z.object({
   info: z.object({ run_id: z.string(), status: z.string(), artifact_uri: z.string() }),
 });
 
-/**
- * Records an output as a run: params, metrics and tags, then the output and its report as artifacts. Completes the run that an earlier
- * export of the same output began, and sends nothing if it is complete. Repeats no request: the caller exports again.
- * @returns the run, the URL of its page, `created` if no earlier export had completed it, and `artifacts` if the server accepts them.
- * @throws MucastError tracking_failed, with `passing` if a later export may succeed; what the signal aborts with.
- */
+/** Completes the run that an earlier export of the same output began. Repeats no request: the caller exports again. */
 export async function trackRun(
   output: TrackedOutput,
   tracker: Tracker,
@@ -126,7 +113,6 @@ export async function trackRun(
   }
 }
 
-/** Checks that a tracker answers, and accepts the credentials. @throws MucastError tracking_failed; what the signal aborts with. */
 export async function checkTracker(tracker: Tracker, signal: AbortSignal): Promise<void> {
   await findExperiment(senderTo(tracker, signal), tracker, false);
 }
