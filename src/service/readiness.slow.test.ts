@@ -4,6 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, type TestContext, test } from "node:test";
 import { sql } from "kysely";
+import pg from "pg";
 import { startPostgres } from "../../test/servers/postgres.testing.ts";
 import { FolderStore } from "../blob/folder/folder-store.ts";
 import type { MucastError } from "../contract/errors/errors.ts";
@@ -101,6 +102,24 @@ async function onPostgres(t: TestContext) {
   const ready = readinessOf(t, { database, store, blobFolder: undefined, dataDir: undefined });
   return { url, database, store, ...ready };
 }
+
+test("a PostgreSQL that is read-only is reported after half a minute", async (t) => {
+  const { url, failing, pass } = await onPostgres(t);
+  const operator = new pg.Client({ connectionString: url });
+  await operator.connect();
+  t.after(() => operator.end());
+  assert.deepEqual(await failing(), []);
+  const name = new URL(url).pathname.slice(1);
+  await operator.query(`alter database ${name} set default_transaction_read_only = on`);
+  await operator.query(
+    "select pg_terminate_backend(pid) from pg_stat_activity where application_name = 'mucast'",
+  );
+  pass(30_000);
+  // The pool may hand out a connection that the server has ended once more.
+  while (!(await failing()).includes("database: the database is read-only (25006)"));
+  await operator.query(`alter database ${name} reset default_transaction_read_only`);
+  assert.deepEqual(await failing(), []);
+});
 
 test("a database and a storage that services share may be away for seconds; submissions are refused at once", async (t) => {
   const { database, store, readiness, failing, pass } = await onPostgres(t);

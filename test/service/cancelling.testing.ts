@@ -18,19 +18,6 @@ export function cancelling(core: () => Core): void {
   }
 
   describe("cancel", () => {
-    test("ends a job at once that waits behind another", async () => {
-      const { api } = core();
-      const running = await core().heldRunning();
-      const behind = await api.submit(core().own());
-      assert.equal((await api.get(behind.id)).status, "NotStarted");
-      const canceled = await api.cancel(behind.id);
-      assertCanceled(canceled);
-      assert.equal(canceled.started_at, null);
-      running.release();
-      assert.equal((await api.ended(running.operation.id)).status, "Succeeded");
-      assert.deepEqual(await api.get(behind.id), canceled);
-    });
-
     test("ends a running operation once its job has stopped, even if requested twice, and events report the request", async () => {
       const { api } = core();
       const { operation } = await core().heldRunning();

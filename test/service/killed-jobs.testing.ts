@@ -5,12 +5,9 @@ import { join } from "node:path";
 import { describe, test } from "node:test";
 import { collect } from "./api.testing.ts";
 import type { Core } from "./core.testing.ts";
-import { eventually, eventuallyTrue } from "./eventually.testing.ts";
-import { executableOf, hasMapped, ownerOf, stillRunning } from "./processes.testing.ts";
+import { eventuallyTrue } from "./eventually.testing.ts";
+import { ownerOf, stillRunning } from "./processes.testing.ts";
 import { untilFolderIsUnused } from "./service.testing.ts";
-
-/** Fits that last long enough to be caught while they run. */
-const SLOW = '{"ML params": {"model": "rf", "n_splits": 1, "model_params": {"n_estimators": 200}}}';
 
 /** The last suite of its service, which it ends. */
 export function killedJobs(core: () => Core): void {
@@ -48,23 +45,6 @@ export function killedJobs(core: () => Core): void {
       assert.deepEqual([ended.status, ended.error?.code], ["Failed", "execution_lost"]);
       const output = join(core().serving.dataDir, "blobs/data", `ml_engine_${operation.id}.json`);
       assert.ok(!existsSync(output));
-    });
-
-    test("that is a Python worker costs one fit, which is repeated", async () => {
-      const { id } = await core().api.submit(core().own(SLOW));
-      const [worker] = await eventually("a worker fits", () => {
-        const fitting = core()
-          .serving.processes()
-          .filter(({ pid }) => hasMapped(pid, /\/x1\.npy/));
-        return fitting.length > 0 ? fitting : undefined;
-      });
-      assert.match(executableOf(worker!.pid), /python/);
-      process.kill(worker!.pid, "SIGKILL");
-      const ended = await core().api.ended(id);
-      assert.equal(ended.status, "Succeeded", JSON.stringify(ended.error));
-      assert.equal(await startedAttempts(id), 1);
-      const { failures } = JSON.parse((await core().api.ask("GET", ended.result!.output_url)).text);
-      assert.deepEqual(failures, []);
     });
 
     test("leaves nothing behind once the service has ended", async () => {

@@ -2,8 +2,7 @@ import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { isFinal, type StoredEvent } from "../../src/contract/api/stored-event.ts";
 import { collect, operationOf, type WireEvent } from "./api.testing.ts";
-import { type Core, hold, release } from "./core.testing.ts";
-import { payload } from "./inputs.testing.ts";
+import type { Core } from "./core.testing.ts";
 
 const dataOf = ({ data }: WireEvent) => data as StoredEvent;
 
@@ -51,34 +50,6 @@ export function submitting(core: () => Core): void {
       assert.deepEqual([types[0], types[1], types.at(-1)], ["queued", "started", "succeeded"]);
       assert.deepEqual(dataOf(events.at(-1)!).data, done);
       assert.equal(types.filter((type) => isFinal(type as StoredEvent["type"])).length, 1);
-    });
-
-    test("answers 200 with the end if the caller waits and it ends in time, else 202", async () => {
-      const { api } = core();
-      const done = operationOf(await api.post("run_ml_job", core().own(), { prefer: "wait=60" }), [200]);
-      assert.equal(done.status, "Succeeded");
-      hold(core().storage, "waits");
-      const body = payload(core().storage.url, "waits");
-      const { id, status } = operationOf(await api.post("run_ml_job", body, { prefer: "wait=1" }), [202]);
-      assert.match(status, /^(NotStarted|Running)$/);
-      release(core().storage, "waits");
-      assert.equal((await api.ended(id)).status, "Succeeded");
-    });
-
-    test("is found by its tags, once it has ended too", async () => {
-      const { api } = core();
-      const body = JSON.stringify({ ...JSON.parse(core().own()), tags: ["<b>nightly</b>", "a=1"] });
-      const { id } = await api.submit(body, { prefer: "wait=60" });
-      for (const [query, found] of [
-        ["?tag=a%3D1", [id]],
-        ["?tag=a%3D1&tag=%3Cb%3Enightly%3C%2Fb%3E", [id]],
-        ["?tag=a%3D1&tag=nightly", []],
-      ] as const)
-        assert.deepEqual(
-          (await api.list(query)).operations.map((each) => each.id),
-          found,
-          query,
-        );
     });
   });
 }

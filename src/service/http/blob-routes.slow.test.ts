@@ -103,6 +103,20 @@ test("a caller that expects 100-continue gets it, or a refusal", async () => {
   assert.deepEqual(codeOf(unwanted), [405, "method_not_allowed"]);
 });
 
+test("an upload that breaks off keeps the previous blob", async () => {
+  const name = freshName();
+  await put(name, "whole");
+  const files = await service.files();
+  const broken = beginPut(name, { "content-length": 10 });
+  broken.status.catch(() => undefined);
+  broken.sent.on("error", () => undefined);
+  await broken.write("par");
+  await eventually(async () => (await service.files()).length !== files.length);
+  broken.sent.destroy();
+  await eventually(async () => (await service.files()).length === files.length);
+  assert.equal((await get(name)).text, "whole");
+});
+
 /** The store of a service, whose functions a test replaces. */
 async function replaceable(t: TestContext) {
   const { store, ...listening } = await listenFor(t);

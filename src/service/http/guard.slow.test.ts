@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { Agent } from "node:http";
 import { after, type TestContext, test } from "node:test";
 import type { Settings } from "../../contract/settings.ts";
 import { newApiKey } from "../auth/key-store.ts";
@@ -234,4 +235,23 @@ test("beyond failed_tries_per_minute of an address only keys that were valid bef
   assert.equal(await statusOf(good.token), 429, "after that it counts as unknown");
   setForward(60_000);
   assert.equal(await statusOf(late.token), 200);
+});
+
+test("beyond the limit of open connections idle ones are closed, and the service answers again", async (t) => {
+  const { port } = await listenFor(t, { connections: 16 });
+  const agent = new Agent({ keepAlive: true, maxFreeSockets: 16 });
+  t.after(() => agent.destroy());
+  const healthy = { agent, path: "/healthz" };
+  await Promise.all(Array.from({ length: 16 }, () => ask(port, healthy)));
+  const answers: number[] = [];
+  await eventually(async () => {
+    answers.push(
+      await ask(port, { path: "/healthz" }).then(
+        ({ status }) => status,
+        () => 0,
+      ),
+    );
+    return answers.at(-1) === 200;
+  });
+  assert.equal(answers[0], 0, "one is refused");
 });

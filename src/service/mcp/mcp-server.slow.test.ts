@@ -110,19 +110,6 @@ describe("an agent", () => {
     assert.equal(verdict.value.replay?.verdict, "identical");
     assert.match(verdict.text, /^replay \S+: identical\.\n734 numbers compared\.$/);
   });
-
-  test("gets every fault of a payload at once, as a problem", async () => {
-    const config = { "ML params": { model: "ridge", n_split: 3, cv_test_size: 0 } };
-    const problem = await refused(client, "run_ml_job", { ...ML_PAYLOAD, feature_url: undefined, config });
-    assert.equal(problem.code, "invalid_request");
-    const faults = problem.faults as { path: string }[];
-    const paths = ["config.ML params.cv_test_size", "config.ML params.n_split", "feature_url"];
-    assert.deepEqual(faults.map(({ path }) => path).sort(), paths);
-    assert.match(problem.advice, /Correct/);
-    const audit = { ...ML_PAYLOAD, config: JSON.stringify(ML_PAYLOAD.config), chekcs: ["skill"] };
-    const [fault] = (await refused(client, "audit", audit)).faults as { suggestion: string }[];
-    assert.equal(fault!.suggestion, "checks");
-  });
 });
 
 test("the tools publish every field of a config, in schemas without $ref that accept the examples", async () => {

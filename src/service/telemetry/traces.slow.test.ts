@@ -75,21 +75,6 @@ describe("the span of a request", () => {
     });
     assert.equal(traceparent, `00-${TRACE}-${spanId}-01`);
   });
-
-  it("starts a trace if the caller sends none or a faulty one, and has the error", async () => {
-    const zeros = `00-${"0".repeat(32)}-${PARENT}-01`;
-    const given = [undefined, "", "00-xyz-1-01", zeros, `ff-${TRACE}-${PARENT}-01`];
-    const done = { route: undefined, status: 503, code: "unavailable" };
-    await traced((telemetry) => {
-      for (const traceparent of given) telemetry.requestStarted({ method: "BREW", traceparent }).ended(done);
-    });
-    assert.equal(new Set(receiver.spans.map(({ traceId }) => traceId)).size, given.length);
-    for (const { name, attributes, status, parentSpanId } of receiver.spans) {
-      assert.deepEqual([name, status.code, parentSpanId], ["HTTP", 2, undefined]);
-      assert.equal(attributes["error.type"], "unavailable");
-      assert.equal(attributes["http.request.method"], "_OTHER");
-    }
-  });
 });
 
 describe("the span of an operation", () => {

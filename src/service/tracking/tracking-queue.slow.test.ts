@@ -128,25 +128,6 @@ onEachDatabase((tested) => {
     }
     assert.deepEqual(owners, [owner, owner, owner, null, null]);
   });
-
-  test("closing aborts an attempt that takes too long, and the next service makes it", async (t) => {
-    await addEnded(tested.database(), "a", "b");
-    const began = Promise.withResolvers<void>();
-    const untilAborted = (_id: string, _attempt: number, signal: AbortSignal) => {
-      began.resolve();
-      return new Promise((_resolve, reject) => signal.addEventListener("abort", reject));
-    };
-    const slow = queueOf(t, untilAborted, { closeMilliseconds: 1 });
-    await began.promise;
-    await slow.queue.close();
-    assert.deepEqual(await waiting(), [
-      ["a", null],
-      ["b", null],
-    ]);
-    const next = queueOf(t, () => undefined);
-    await next.finish();
-    assert.deepEqual(next.attempts.toSorted(), ["a", "b"]);
-  });
 });
 
 const folder = mkdtempSync(join(tmpdir(), "mucast-tracking-"));

@@ -204,8 +204,7 @@ onEachDatabase((tested) => {
   });
 
   const again = (last_error: string) => ({ state: "due", last_error });
-  const accepted = { state: "delivered", last_error: null };
-  const answers: [string, Answer, { state: string; last_error: string | null }, Partial<DeliveryPace>?][] = [
+  const answers: [string, Answer, { state: string; last_error: string }, Partial<DeliveryPace>?][] = [
     ["refuses", status(401), again("answered with status 401")],
     [
       "redirects",
@@ -213,18 +212,6 @@ onEachDatabase((tested) => {
       again("answered with status 307, and redirects are not followed"),
     ],
     ["says nothing", () => undefined, again("no answer within 2000 ms"), { timeoutMilliseconds: 2_000 }],
-    [
-      "switches protocols",
-      (to) => void to.socket!.write("HTTP/1.1 101 x\r\nConnection: Upgrade\r\nUpgrade: x\r\n\r\n"),
-      again("answered with status 101"),
-    ],
-    [
-      "accepts and breaks the body",
-      (to) => {
-        to.writeHead(200).write("ok", () => to.destroy());
-      },
-      accepted,
-    ],
   ];
   for (const [what, answer, expected, pace] of answers)
     test(`an event to a receiver that ${what} is ${expected.state}`, async (t) => {
