@@ -1,5 +1,4 @@
 import assert from "node:assert/strict";
-import { join } from "node:path";
 import { describe, test } from "node:test";
 import {
   type OperationView,
@@ -39,14 +38,6 @@ export function verdicts(core: () => Core): void {
     return view;
   }
 
-  /** A job whose output can be replayed, and the URL of that output. */
-  async function finishedJob(): Promise<{ job: OperationView; url: string; file: string }> {
-    const job = await core().api.submit(core().own(), { prefer: "wait=60" });
-    assert.equal(job.status, "Succeeded", JSON.stringify(job.error));
-    const { output_url, output_name } = job.result!;
-    return { job, url: output_url, file: join(core().serving.dataDir, "blobs/data", output_name) };
-  }
-
   describe("an audit", () => {
     test("compares with an earlier day, and audits the requested job of a config for both", async () => {
       const { url } = core().serving;
@@ -83,21 +74,6 @@ export function verdicts(core: () => Core): void {
   });
 
   describe("a replay", () => {
-    test("uses given inputs, and reports that they differ", async () => {
-      const { api, serving } = core();
-      const { url } = await finishedJob();
-      const name = "feature_engine_other.json";
-      const small = await api.ask("GET", "/data/feature_engine_small.json");
-      await api.put(
-        name,
-        small.text.replace(/(\d)(?=[,\]}])/, (digit) => (digit === "1" ? "2" : "1")),
-      );
-      const body = JSON.stringify({ output_url: url, feature_url: `${serving.url}/data/${name}` });
-      const { replay } = await verdictOf(await succeeded("replay", body));
-      assert.deepEqual([replay!.verdict, replay!.reason?.code], ["differs", "inputs"]);
-      assert.equal(replay!.inputs!.feature.change!.values, 1);
-    });
-
     test("of a missing output fails, and one of a foreign URL or another name is refused", async () => {
       const { api, serving } = core();
       const gone = `${serving.url}/data/ml_engine_gone.json`;

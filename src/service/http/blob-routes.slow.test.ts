@@ -5,7 +5,6 @@ import { request } from "node:http";
 import { connect, type Socket } from "node:net";
 import { after, type TestContext, test } from "node:test";
 import { outputFailed } from "../../blob/blob-errors.ts";
-import { blobPageSchema } from "../../contract/api/prepared-blobs.ts";
 import { causeOf } from "../../contract/errors/system-error.ts";
 import { uploadedBlobSchema } from "./blob-routes.ts";
 import { ask, codeOf, eventually, listen, listenFor } from "./listening.testing.ts";
@@ -216,27 +215,6 @@ test("an output can be read but not uploaded, and no other name is a blob", asyn
     assert.deepEqual(codeOf(await get(name)), [404, "not_found"], name);
     assert.deepEqual(codeOf(await put(name, "[]")), [400, "invalid_request"], name);
   }
-});
-
-test("GET /v1/data lists blobs with their URLs, and refuses parameters that it does not know", async (t) => {
-  const { origin, port } = await listenFor(t);
-  for (const [n, name] of ["data_extractor_1.json", "feature_engine_1.json"].entries())
-    await ask(port, { method: "PUT", path: `/data/${name}` }, "x".repeat(n + 1));
-  const list = (query: string) => ask(port, { path: `/v1/data${query}` });
-  const pageOf = async (query: string) => blobPageSchema.parse(JSON.parse((await list(query)).text));
-  const first = await pageOf("?limit=1");
-  const second = await pageOf(`?limit=1&cursor=${first.next_cursor}`);
-  const shown = [...first.blobs, ...second.blobs].map(({ created_at: _, ...blob }) => blob);
-  const feature = { name: "feature_engine_1.json", kind: "features", size: 2 };
-  const price = { name: "data_extractor_1.json", kind: "prices", size: 1 };
-  const urlOf = (name: string) => `${origin}/data/${name}`;
-  assert.deepEqual(shown, [
-    { ...feature, url: urlOf(feature.name) },
-    { ...price, url: urlOf(price.name) },
-  ]);
-  assert.equal(second.next_cursor, null);
-  for (const query of ["?kind=other", "?limit=101", "?kinds=prices", `?cursor=${"x".repeat(201)}`])
-    assert.deepEqual(codeOf(await list(query)), [400, "invalid_request"], query);
 });
 
 test("DELETE removes an input or an output, and respects If-Match", async () => {

@@ -64,14 +64,6 @@ test("a stream resumes after Last-Event-ID, from header or query", async () => {
   assert.deepEqual([seen.status, await seen.text()], [204, ""]);
 });
 
-test("a stream starts with a snapshot if events are no longer kept", async () => {
-  const id = await running();
-  await service.operations.prune(id);
-  await service.operations.end(id);
-  const text = await (await follow(id)).text();
-  assert.deepEqual(received(text), ["1 snapshot", "2 started", "3 succeeded"]);
-});
-
 test("a reader that disconnects leaves no listener behind", async () => {
   const id = await running();
   const before = service.operations.listeners;

@@ -139,8 +139,9 @@ test("every answer has the headers against sniffing and framing", async () => {
   }
 });
 
-test("the problem of a defect has only an id, and the log has the error under that id", async () => {
-  service.operations.failure = new Error("password hunter2 at https://a.example/?sig=abc");
+test("the problem of a defect has only an id, and the log has the error under that id", async (t) => {
+  const failure = new Error("password hunter2 at https://a.example/?sig=abc");
+  t.mock.method(service.operations, "list", () => Promise.reject(failure));
   const answer = await ask(service.port, { path: "/v1/operations" });
   const problem = JSON.parse(answer.text);
   assert.deepEqual([answer.status, problem.code], [500, "internal"]);

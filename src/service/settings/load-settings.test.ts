@@ -66,22 +66,6 @@ test("all faults are reported at once, each with the flag, variable or file of i
   assert.ok(data.faults!.some(({ suggestion }) => suggestion === "port"));
 });
 
-test("the cluster of jobs is a URL, and a switch of a variable or a flag is a word", () => {
-  const env = { MUCAST_ENGINE_URL: "ray://head.example:10001", MUCAST_ENGINE_INSECURE: "true" };
-  const { engine, engine_insecure } = loadSettings({}, env);
-  assert.deepEqual([engine, engine_insecure], ["ray://head.example:10001", true]);
-  const inFile = settingsFile({ engine_insecure: true });
-  for (const flags of [{ engine_insecure: "true" }, { settings: inFile }])
-    assert.equal(loadSettings(flags, {}).engine_insecure, true);
-  const { data } = faultOf(() => loadSettings({ engine: "head" }, { MUCAST_ENGINE_INSECURE: "1" }));
-  const paths = data.faults!.map(({ path }) => path);
-  assert.deepEqual(paths, ["--engine", "MUCAST_ENGINE_INSECURE"]);
-  assert.match(data.faults![0]!.message, /^must be ray:\/\/<host>:<port>[^;]*; got "head"$/);
-  const withPassword = faultOf(() => loadSettings({ engine: "ray://me:hunter2@head:10001" }, {}));
-  assert.match(withPassword.message, /^--engine: must be ray.* RAY_AUTH_TOKEN/);
-  assert.doesNotMatch(JSON.stringify([withPassword.message, withPassword.data]), /hunter2/);
-});
-
 test("no error shows the value of a secret", () => {
   const env = { DATABASE_URL: "mysql://user:hunter2@host/db" };
   const webhooks = [{ name: "a", url: "https://a.example", secret: "hunter2" }];
