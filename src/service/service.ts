@@ -97,7 +97,7 @@ async function start(
   let jobAccess: StorageAccess | undefined;
   let dispatcher: Dispatcher | undefined;
   const operations = new Operations({
-    ...{ database, notifications, webhooks, settings, quota, blobs },
+    ...{ database, notifications, webhooks, settings, quota, telemetry },
     read: async (caller, use, { payload, origin }) => {
       if (!inputUrls) throw aboutToStart();
       const urls = inputUrls.reachedAt(origin);
@@ -111,8 +111,6 @@ async function start(
     },
     requireStorage: () => readiness.requireStorage(),
     forecasts: new Forecasts(blobs),
-    onQueued: (row) => telemetry.queued(row),
-    onCanceled: (row) => telemetry.ended(row, []),
   });
   const readiness: Readiness = watchReadiness({
     database,

@@ -41,7 +41,7 @@ export function oidcAuthenticate(
   return async (authorization) => {
     const token = bearerToken(authorization);
     try {
-      const { payload, protectedHeader } = await verifyToken(token, keys, checks);
+      const { payload, protectedHeader } = await jwtVerify(token, keys, checks);
       checkUse(payload, protectedHeader.typ);
       return { subject: subjectOf(payload.sub!), scopes: readScopes(payload, settings) };
     } catch (error) {
@@ -50,22 +50,6 @@ export function oidcAuthenticate(
       throw refused(error.message, error);
     }
   };
-}
-
-async function verifyToken(token: string, keys: JWTVerifyGetKey, checks: JWTVerifyOptions) {
-  try {
-    return await jwtVerify(token, keys, checks);
-  } catch (error) {
-    if (!(error instanceof errors.JWKSMultipleMatchingKeys)) throw error;
-    for await (const key of error) {
-      try {
-        return await jwtVerify(token, key, checks);
-      } catch (failure) {
-        if (!(failure instanceof errors.JWSSignatureVerificationFailed)) throw failure;
-      }
-    }
-    throw new errors.JWKSNoMatchingKey();
-  }
 }
 
 function checkUse({ sub, cnf }: JWTPayload, typ: unknown): void {

@@ -54,28 +54,23 @@ export class Forecasts {
       this.#reads--;
     }
   }
+
+  async verdict(caller: Caller, operation: OperationView, signal?: AbortSignal): Promise<VerdictView> {
+    const { name, etag, store, key } = await findOutput(this.#blobs, caller, operation, "verdict");
+    const read = await readWholeJson(store.read(key, { etag, signal }), SIZES.verdict);
+    const kind = verdictOperation(operation)!;
+    const value = "value" in read ? read.value : undefined;
+    const view = { id: operation.id, operation: kind, output_name: name, [kind]: value };
+    const { success, data } = openVerdict.safeParse(view);
+    if (success && data[kind] !== undefined) return data;
+    throw new MucastError("invalid_data", `${name} is not a verdict of mucast`, { source: name });
+  }
 }
 
 const openVerdict = openSchema(verdictViewSchema) as z.ZodType<VerdictView>;
 
 export function verdictOperation({ operation }: OperationView): VerdictOperation | undefined {
   return VERDICT_OPERATIONS.find((name) => name === operation);
-}
-
-export async function readVerdict(
-  blobs: Pick<Blobs, "find">,
-  caller: Caller,
-  operation: OperationView,
-  signal?: AbortSignal,
-): Promise<VerdictView> {
-  const { name, etag, store, key } = await findOutput(blobs, caller, operation, "verdict");
-  const read = await readWholeJson(store.read(key, { etag, signal }), SIZES.verdict);
-  const kind = verdictOperation(operation)!;
-  const value = "value" in read ? read.value : undefined;
-  const view = { id: operation.id, operation: kind, output_name: name, [kind]: value };
-  const { success, data } = openVerdict.safeParse(view);
-  if (success && data[kind] !== undefined) return data;
-  throw new MucastError("invalid_data", `${name} is not a verdict of mucast`, { source: name });
 }
 
 export async function findOutput(

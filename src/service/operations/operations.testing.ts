@@ -14,6 +14,7 @@ import { canceledProblem } from "../queue/finish-attempt.ts";
 import { endOperation, readOperation, recordStart } from "../store/attempts.ts";
 import { appendEvents, type NewEvent } from "../store/events.ts";
 import { OperationNotifications } from "../store/follow-events.ts";
+import { noTelemetry } from "../telemetry/no-telemetry.testing.ts";
 import { Operations, type OperationsParts, type Submission } from "./operations.ts";
 
 const NO_BLOBS: Pick<Blobs, "find"> = { find: () => Promise.reject(new Error("no test here reads a blob")) };
@@ -35,10 +36,8 @@ export async function operationsOn(
       return { ...parsed, inputs: async () => ({ ...parsed, blobs: [] }) };
     },
     preview: () => Promise.reject(new Error("no process is started here")),
-    blobs,
     forecasts: new Forecasts(blobs),
-    onQueued: () => undefined,
-    onCanceled: () => undefined,
+    telemetry: noTelemetry,
   };
 }
 

@@ -21,13 +21,11 @@ import { counted } from "../../contract/errors/wording.ts";
 import { jsonBytes } from "../../contract/json/bounded-json.ts";
 import { SIZES } from "../../contract/schema/answer-limits.ts";
 import type { Caller } from "../auth/caller.ts";
-import type { Blobs } from "../blobs/blobs.ts";
 import type { StoredInputs } from "../blobs/input-urls.ts";
 import { spaceOf } from "../blobs/storage.ts";
 import type { Database } from "../database/database.ts";
 import type { OperationRow, Statements, Tables } from "../database/tables.ts";
 import type { Forecasts } from "../forecast/forecasts.ts";
-import { readVerdict } from "../forecast/forecasts.ts";
 import { canceledProblem } from "../queue/finish-attempt.ts";
 import type { ServiceSettings } from "../settings/load-settings.ts";
 import { endOperation, requestCancel } from "../store/attempts.ts";
@@ -36,6 +34,7 @@ import { cursorAfter, parseCursor } from "../store/cursors.ts";
 import { appendEvents, type EventParts } from "../store/events.ts";
 import { followEvents, type OperationNotifications } from "../store/follow-events.ts";
 import { ACTIVE_STATUSES, listedViewOf, VIEWED, type ViewedRow, viewOf } from "../store/operation-view.ts";
+import type { Telemetry } from "../telemetry/telemetry.ts";
 
 export interface SentPayload {
   /** Its JSON text. The numbers of its config reach the engine as the caller wrote them. */
@@ -72,10 +71,8 @@ export interface OperationsParts extends EventParts {
   ) => Promise<ParsedPayload & { inputs(): Promise<StoredInputs> }>;
   readonly preview: (job: StoredJob, signal: AbortSignal) => Promise<Buffer>;
   readonly requireStorage: () => void;
-  readonly blobs: Pick<Blobs, "find">;
-  readonly forecasts: Pick<Forecasts, "of">;
-  readonly onQueued: (row: OperationRow) => void;
-  readonly onCanceled: (row: OperationRow) => void;
+  readonly forecasts: Pick<Forecasts, "of" | "verdict">;
+  readonly telemetry: Pick<Telemetry, "queued" | "ended">;
 }
 
 const FULL_RETRY_SECONDS = 30;
@@ -122,7 +119,7 @@ export class Operations {
     };
     const limits = { blobs, queued: settings.queued_per_caller, quota };
     const inserted = await insertOperation(this.#parts, created, limits);
-    if (inserted.created) this.#parts.onQueued(inserted.row);
+    if (inserted.created) this.#parts.telemetry.queued(inserted.row);
     return { operation: viewOf(inserted.row), created: inserted.created };
   }
 
@@ -163,7 +160,7 @@ export class Operations {
   }
 
   async verdict(caller: Caller, id: string, signal?: AbortSignal): Promise<VerdictView> {
-    return readVerdict(this.#parts.blobs, caller, await this.get(caller, id), signal);
+    return this.#parts.forecasts.verdict(caller, await this.get(caller, id), signal);
   }
 
   async list(caller: Caller, query: ListQuery): Promise<OperationPage> {
@@ -188,7 +185,7 @@ export class Operations {
     if (row?.status === "NotStarted") {
       const ending = { status: "Canceled", problem: canceledProblem() } as const;
       const ended = await endOperation(this.#parts, row, ending);
-      if (ended) this.#parts.onCanceled(ended);
+      if (ended) this.#parts.telemetry.ended(ended, []);
     }
     return this.get(caller, id);
   }

@@ -36,7 +36,7 @@ export class RunningJob {
   readonly #parts: QueueParts;
   readonly #began = performance.now();
   readonly #order: JobOrder;
-  readonly #batcher: ProgressBatcher;
+  readonly #batcher: ReturnType<typeof batchProgress>;
   #cores: number;
   #execution: Execution | undefined;
   #stopFor: StopReason | undefined;
@@ -50,7 +50,7 @@ export class RunningJob {
     this.#parts = parts;
     this.#cores = cores;
     this.#order = orderOf(row, cores, parts.urlOf);
-    this.#batcher = new ProgressBatcher(
+    this.#batcher = batchProgress(
       (batch) => recordProgress(parts, row, batch),
       (error) => parts.log.warn({ operation_id: row.id, err: error }, "progress could not be stored"),
     );
@@ -197,45 +197,41 @@ export async function recoverAttempt(parts: QueueParts, row: RunningRow): Promis
 }
 
 /** Stores one batch at a time, and gathers those that arrive meanwhile in bounded memory; nothing before `begin`. */
-export class ProgressBatcher {
-  readonly #store: (batch: EventBatch) => Promise<void>;
-  readonly #onError: (error: unknown) => void;
-  readonly #gathered = new EventGatherer();
-  readonly #pace = new StagePace();
-  #storing: Promise<void> | undefined;
-  #hasBegun = false;
+export function batchProgress(
+  store: (batch: EventBatch) => Promise<void>,
+  onError: (error: unknown) => void,
+) {
+  const gathered = new EventGatherer();
+  const pace = new StagePace();
+  let storing: Promise<void> | undefined;
+  let hasBegun = false;
 
-  constructor(store: (batch: EventBatch) => Promise<void>, onError: (error: unknown) => void) {
-    this.#store = store;
-    this.#onError = onError;
-  }
-
-  readonly take = (batch: EventBatch): void => {
-    const progress = batch.progress && this.#pace.complete(batch.progress);
-    this.#gathered.add(progress ? { ...batch, progress } : batch);
-    this.#storeNext();
-  };
-
-  begin(): void {
-    this.#hasBegun = true;
-    this.#storeNext();
-  }
-
-  async flush(): Promise<void> {
-    while (this.#storing !== undefined) await this.#storing;
-  }
-
-  #storeNext(): void {
-    if (!this.#hasBegun || this.#storing !== undefined) return;
-    const batch = this.#gathered.take();
+  function storeNext(): void {
+    const batch = hasBegun && storing === undefined ? gathered.take() : undefined;
     if (batch === undefined) return;
-    this.#storing = this.#store(batch)
-      .catch(this.#onError)
+    // A batch that cannot be stored is lost; the job continues.
+    storing = store(batch)
+      .catch(onError)
       .finally(() => {
-        this.#storing = undefined;
-        this.#storeNext();
+        storing = undefined;
+        storeNext();
       });
   }
+
+  return {
+    take: (batch: EventBatch): void => {
+      const progress = batch.progress && pace.complete(batch.progress);
+      gathered.add(progress ? { ...batch, progress } : batch);
+      storeNext();
+    },
+    begin: (): void => {
+      hasBegun = true;
+      storeNext();
+    },
+    flush: async (): Promise<void> => {
+      while (storing !== undefined) await storing;
+    },
+  };
 }
 
 type Progress = NonNullable<EventBatch["progress"]>;
