@@ -188,14 +188,12 @@ function refusal(tracker: Tracker, status: number, fault: z.infer<typeof faultSc
   const words = [fault?.error_code, fault?.message].filter(Boolean).join(": ");
   // The server gets the credentials with each request, and may repeat them.
   const said = tracker.secrets.reduce((text, secret) => text.replaceAll(secret, "…"), words);
-  const advice =
-    status === 200
-      ? ", but not like MLflow, so it may not be an MLflow server"
-      : status < 400
-        ? "; redirects are not followed, so set the URL at which the server itself answers"
-        : status === 401 || status === 403
-          ? "; the credentials may be missing or without the right to it"
-          : "";
+  let advice = "";
+  if (status === 200) advice = ", but not like MLflow, so it may not be an MLflow server";
+  else if (status < 400)
+    advice = "; redirects are not followed, so set the URL at which the server itself answers";
+  else if (status === 401 || status === 403)
+    advice = "; the credentials may be missing or without the right to it";
   const why = `it answered ${status}${said && ` ${printable(said.slice(0, 300))}`}${advice}`;
   return trackingFailed(tracker, why, isPassingStatus(status));
 }

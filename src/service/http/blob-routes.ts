@@ -312,15 +312,12 @@ export function blobRoutes(app: HttpApp, { settings, blobs, preparations }: Http
       const multipartType = /^multipart\/form-data(?:;|$)/i.test(type ?? "") ? type : undefined;
       const body = { bytes: raw, multipartType };
       const prepared = await preparations.prepare(caller!, body, query, reply.abortSignal());
-      const { id, files, dates, start, end, written, storeUrl: url } = prepared;
+      const { answer, files, written, storeUrl: url } = prepared;
       return {
-        id,
+        ...answer,
         feature_url: blobUrl(request, { url }, files.features.name),
         data_extractor_url: blobUrl(request, { url }, files.prices.name),
-        ...{ tickers: [...prepared.tickers], ticker_count: prepared.tickerCount },
-        ...{ dates, start, end, learning_end: prepared.learningEnd ?? null },
-        features: [...prepared.features],
-        ...{ warnings: [...prepared.warnings], warning_count: prepared.warningCount, written },
+        written,
       };
     },
   });

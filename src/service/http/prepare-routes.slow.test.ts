@@ -36,10 +36,10 @@ async function prepare(order: PrepareOrder, signal: AbortSignal): Promise<Buffer
     prices: file(`data_extractor_${id}.json`, csv),
     features: file(`feature_engine_${id}.json`, `${csv}${csv}`),
   };
-  const window = { start: "2020-01-01", end: "2020-01-02", dates: 2 };
-  const lists = { tickers: ["A"], tickerCount: 3, warnings: ["a warning"], warningCount: 300 };
-  const answer: PreparedFiles = { id, features: ["mom_1"], files, ...lists, ...window };
-  return Buffer.from(JSON.stringify(answer));
+  const window = { start: "2020-01-01", end: "2020-01-02", learning_end: null, dates: 2 };
+  const lists = { tickers: ["A"], ticker_count: 3, warnings: ["a warning"], warning_count: 300 };
+  const prepared: PreparedFiles = { answer: { id, features: ["mom_1"], ...lists, ...window }, files };
+  return Buffer.from(JSON.stringify(prepared));
 }
 
 const service = await listen({ prepare_bytes: LIMIT }, { prepare });

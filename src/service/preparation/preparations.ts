@@ -70,7 +70,7 @@ export class Preparations {
   /** Begins all uploads before the first, so that none is stored if a name has other bytes, or the quota has no room for all. */
   async #store(caller: Caller, prepared: PreparedFiles, signal: AbortSignal): Promise<boolean> {
     const { blobs } = this.#parts;
-    const { tickerCount: ticker_count, dates, start, end } = prepared;
+    const { ticker_count, dates, start, end } = prepared.answer;
     const uploads: [PreparedFile, BlobUpload][] = [];
     try {
       for (const file of [prepared.files.prices, prepared.files.features]) {

@@ -39,7 +39,8 @@ describe("the request to prepare prices", { timeout: 600_000 }, () => {
     const here = process.cwd();
     try {
       const order = { kind: "prepare", folder: place, body, multipartType, options, ...limits } as const;
-      return await prepareRequest({ ...order, ...changes });
+      const { answer, files } = await prepareRequest({ ...order, ...changes });
+      return { ...answer, files };
     } finally {
       process.chdir(here);
     }
@@ -51,8 +52,8 @@ describe("the request to prepare prices", { timeout: 600_000 }, () => {
       learningEnd: "2020-01-02",
     });
     assert.deepEqual(facts, {
-      ...{ tickers: ["A", "B"], tickerCount: 2, warningCount: 3, dates: 4 },
-      ...{ start: "2020-01-01", end: "2020-05-05", learningEnd: "2020-01-02" },
+      ...{ tickers: ["A", "B"], ticker_count: 2, warning_count: 3, dates: 4 },
+      ...{ start: "2020-01-01", end: "2020-05-05", learning_end: "2020-01-02" },
     });
     assert.deepEqual([features.length, warnings.length], [26, 3]);
     assert.equal(warnings[0], "Z has no price and is left out");

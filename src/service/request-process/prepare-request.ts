@@ -36,7 +36,7 @@ export async function prepareRequest({ folder, body, multipartType, options, ...
   }).catch((error: unknown) => {
     throw ofRequest(error, inputs);
   });
-  const { featurePath, dataExtractorPath, tickers, written: _, ...facts } = prepared;
+  const { featurePath, dataExtractorPath, tickers, learningEnd, written: _, ...facts } = prepared;
   // Before anything is stored: the answer could not be sent.
   const [bytes, limit] = [jsonBytes(facts.features), SIZES.features];
   if (bytes > limit) {
@@ -48,17 +48,17 @@ export async function prepareRequest({ folder, body, multipartType, options, ...
   // The first sentence counts tickers and dates, which the answer has separately.
   const warnings = sentences.slice(1).map((sentence) => sentence.replace(/^warning: /, ""));
   return {
-    ...facts,
-    tickers: firstOf(tickers),
-    tickerCount: tickers.length,
-    warnings: firstOf(warnings),
-    warningCount: warnings.length,
+    answer: {
+      ...{ ...facts, features: [...facts.features], learning_end: learningEnd ?? null },
+      ...{ tickers: firstOf(tickers), ticker_count: tickers.length },
+      ...{ warnings: firstOf(warnings), warning_count: warnings.length },
+    },
     files: { prices: await describeFile(dataExtractorPath), features: await describeFile(featurePath) },
   };
 }
 
 /** As many as an answer of the service may have. */
-function firstOf(texts: readonly string[]): readonly string[] {
+function firstOf(texts: readonly string[]): string[] {
   return boundedCopy(texts.slice(0, MAX_LISTED), { bytes: SIZES.list, text: SIZES.text })!;
 }
 
