@@ -8,14 +8,19 @@ import { withKeys } from "../../src/cli/keys.ts";
 import { blobPageSchema } from "../../src/contract/api/prepared-blobs.ts";
 import type { Scope } from "../../src/service/auth/caller.ts";
 import type { ApiKey } from "../../src/service/auth/key-store.ts";
+import { mucast } from "../end-to-end/commands/command.ts";
 import { Api, problemOf } from "./api.testing.ts";
 import { FEATURES, PRICES, payload, putInputs } from "./inputs.testing.ts";
-import { assertNoKey, assertRevoked, keys as keysCommand, TOKEN } from "./keys-command.testing.ts";
 import { assertQuickStartWithKeys } from "./quick-start.testing.ts";
 import { endServices, type Serving, serviceFolder, startServe } from "./service.testing.ts";
 
 /** Enough for the inputs and the output of one job, but less than twice as much. */
 const STORED_BYTES = 4_000_000;
+
+const TOKEN = /^mucast_([0-9a-f]{16})_[\w-]{43}\n$/;
+
+const keysCommand = (dataDir: string, ...words: string[]) =>
+  mucast(["keys", ...words, "--data-dir", dataDir]);
 
 describe("a service with keys", { timeout: 600_000 }, () => {
   let serving: Serving;
@@ -195,7 +200,9 @@ describe("a service with keys", { timeout: 600_000 }, () => {
     const listed = await keysCommand(dataDir, "list");
     assert.match(listed.stdout, new RegExp(`^${id} +the optimizer +read +\\S+Z +(never|\\S+Z) +-$`, "m"));
 
-    assertRevoked(id, await keysCommand(dataDir, "revoke", id));
+    const revoked = await keysCommand(dataDir, "revoke", id);
+    assert.deepEqual([revoked.code, revoked.stdout], [0, ""]);
+    assert.equal(revoked.stderr, `revoked key ${id}, the optimizer (read)\n`);
     assert.equal(await statusFor(token.trim()), 401);
     const all = (await keysCommand(dataDir, "list", "--json")).stdout;
     const found: ApiKey[] = JSON.parse(all).keys;
@@ -206,6 +213,8 @@ describe("a service with keys", { timeout: 600_000 }, () => {
     assert.ok(found.length >= Object.keys(keys).length + 2);
     assert.notEqual(found[1]!.revoked_at, null);
     assert.doesNotMatch(all + listed.stdout, new RegExp(`${secret}|hash|[0-9a-f]{64}`));
-    assertNoKey(await keysCommand(dataDir, "revoke", "0123456789abcdef"));
+    const none = await keysCommand(dataDir, "revoke", "0123456789abcdef");
+    assert.equal(none.code, 1);
+    assert.match(none.stderr, /not_found[\s\S]*there is no key 0123456789abcdef/);
   });
 });
