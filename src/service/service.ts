@@ -116,7 +116,6 @@ async function start(
     database,
     store: storage.store,
     blobFolder: storage.folder,
-    isOneCaller: settings.auth === "none",
     dataDir: database.kind === "sqlite" ? settings.data_dir : undefined,
     phase: () => (operations.draining ? "draining" : dispatcher === undefined ? "starting" : "accepting"),
   });
@@ -176,7 +175,7 @@ async function start(
   telemetry.gauges({
     queueLength: () => countWaiting(database.db),
     runningJobs: () => started.occupancy.running,
-    coresTaken: () => started.coresTaken,
+    coresTaken: () => started.occupancy.cores?.used ?? 0,
     requestProcesses: () => processes.running,
   });
   if (database.kind === "sqlite") resources.defer(announceService(settings.data_dir, { address, token }));

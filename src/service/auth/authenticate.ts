@@ -31,11 +31,6 @@ export function unauthorized(message: string, options?: ErrorOptions): MucastErr
   return new MucastError("unauthorized", message, { path: "Authorization" }, options);
 }
 
-/** Whether a token is wrong, or cannot be checked now. */
-export function isFailedTry(error: unknown): boolean {
-  return error instanceof MucastError && error.data.path === "Authorization";
-}
-
 interface AuthenticateParts {
   readonly database: Database;
   readonly keys: KeyStore;

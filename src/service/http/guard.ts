@@ -9,7 +9,7 @@ import { MucastError } from "../../contract/errors/errors.ts";
 import { show } from "../../contract/errors/faults.ts";
 import { isLoopbackName } from "../../contract/machine/loopback.ts";
 import type { Settings } from "../../contract/settings.ts";
-import { isFailedTry, tokenIn } from "../auth/authenticate.ts";
+import { tokenIn } from "../auth/authenticate.ts";
 import { type Caller, requireScope } from "../auth/caller.ts";
 import type { HttpApp, HttpOptions } from "./http-app.ts";
 
@@ -61,10 +61,15 @@ export function guardRequests(app: HttpApp, connections: number, options: HttpOp
       checkOrigin(request, origins);
       if (request.is404 || request.method === "OPTIONS") {
         const pathname = request.raw.url!.split("?")[0]!;
-        const methods = routes
+        const names = routes
           .filter(([pattern]) => pattern.test({ pathname }))
-          .flatMap(([, names]) => names);
-        throw noRoute(request.method, [...new Set(methods)].sort());
+          .flatMap(([, methods]) => methods);
+        const allow = [...new Set(names)].sort();
+        if (allow.length > 0)
+          throw new MucastError("method_not_allowed", `${request.method} is not allowed here`, { allow });
+        // Without the path, which may be a mistyped link to a report.
+        const message = "there is nothing at this path; /docs tells what there is";
+        throw new MucastError("not_found", message, { path: "URL" });
       }
       await authorize(request, reply);
     });
@@ -72,14 +77,6 @@ export function guardRequests(app: HttpApp, connections: number, options: HttpOp
       if (headers.expect !== undefined && !routeOptions.config.isStreamed) reply.raw.writeContinue();
     });
   });
-}
-
-function noRoute(method: string, allow: readonly string[]): MucastError {
-  if (allow.length > 0)
-    return new MucastError("method_not_allowed", `${method} is not allowed here`, { allow });
-  // Without the path, which may be a mistyped link to a report.
-  const message = "there is nothing at this path; /docs tells what there is";
-  return new MucastError("not_found", message, { path: "URL" });
 }
 
 export function hostNames({ public_url, allowed_hosts }: Pick<Settings, "public_url" | "allowed_hosts">) {
@@ -181,7 +178,7 @@ function requestAuthorizer(app: HttpApp, connections: number, { settings, authen
     } catch (error) {
       known.delete(digest);
       if (token === undefined) await app.countMessage(request);
-      else if (isFailedTry(error)) await failures(request);
+      else if (error instanceof MucastError && error.data.path === "Authorization") await failures(request);
       throw error;
     }
   }

@@ -29,10 +29,6 @@ export class Dispatcher {
     this.#budget = new CoreBudget(parts.executor.outlivesService ? concurrent_jobs : cores, concurrent_jobs);
   }
 
-  get coresTaken(): number {
-    return this.#budget.taken;
-  }
-
   /** It does not know the cores of an executor whose jobs run elsewhere. */
   get occupancy(): QueueView["service"] {
     const { jobs, taken, cores } = this.#budget;
