@@ -98,7 +98,7 @@ export async function listenFor(t: TestContext, ...given: Parameters<typeof list
 /** Waits until a condition holds. */
 export const eventually = (holds: () => boolean | Promise<boolean>) => eventuallyTrue(String(holds), holds);
 
-export interface RawAnswer {
+interface RawAnswer {
   readonly status: number;
   readonly headers: IncomingMessage["headers"];
   readonly text: string;

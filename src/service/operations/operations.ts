@@ -36,7 +36,7 @@ import { followEvents, type OperationNotifications } from "../store/follow-event
 import { ACTIVE_STATUSES, listedViewOf, VIEWED, type ViewedRow, viewOf } from "../store/operation-view.ts";
 import type { Telemetry } from "../telemetry/telemetry.ts";
 
-export interface SentPayload {
+interface SentPayload {
   /** Its JSON text. The numbers of its config reach the engine as the caller wrote them. */
   readonly payload: string;
   /** The origin at which the request reached the service: URLs of the service's blobs may begin with it. */
@@ -49,7 +49,7 @@ export interface Submission extends SentPayload {
   readonly traceparent?: string | undefined;
 }
 
-export interface ListQuery {
+interface ListQuery {
   readonly status?: OperationStatus | undefined;
   readonly operation?: SubmittedOperation | undefined;
   /** Operations that have all of them. */

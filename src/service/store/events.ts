@@ -71,7 +71,7 @@ export async function readEvents(
 const EPOCHS = { bytes: 32 * 2 ** 20, events: 40 };
 
 /** Progress first, then the oldest. Epochs are counted apart: they displace no other event, and no snapshot replaces them. */
-export async function pruneEvents(
+async function pruneEvents(
   database: Database,
   db: Statements,
   id: string,
