@@ -39,7 +39,6 @@ export interface FakeStorage {
   release(name: string): void;
   /** Resolves once a request for the blob has come. */
   untilRequested(name: string, times?: number): Promise<void>;
-  requests(name: string): number;
   /** The one that the last request for the blob came over. */
   connection(name: string): Connection;
   stop(): Promise<void>;
@@ -79,7 +78,6 @@ export async function startFakeStorage(): Promise<FakeStorage> {
     untilRequested: async (name, times = 1) => {
       await eventuallyTrue(`${name} is asked for`, () => blobs.get(name)!.requests >= times);
     },
-    requests: (name) => blobs.get(name)!.requests,
     connection: (name) => blobs.get(name)!.connection,
     stop: async () => {
       server.closeAllConnections();
