@@ -102,14 +102,14 @@ const SERVICE_FOLDERS: Record<string, readonly string[]> = {
   forecast: ["auth", "blobs"],
   operations: [
     ...["auth", "blobs", "database", "forecast", "queue", "settings", "store", "telemetry"],
-    ...["abort-error.ts", "row-sweep.ts"],
+    ...["row-sweep.ts"],
   ],
-  "request-process": ["auth", "blobs", "settings", "telemetry", "abort-error.ts"],
-  preparation: ["auth", "blobs", "request-process", "abort-error.ts"],
+  "request-process": ["auth", "blobs", "settings", "telemetry"],
+  preparation: ["auth", "blobs", "request-process"],
   tracking: ["blobs", "database", "queue", "request-process", "settings", "store", "telemetry"],
-  report: ["auth", "blobs", "database", "forecast", "abort-error.ts"],
-  http: [...["auth", "blobs", "operations", "preparation", "report", "telemetry"], "abort-error.ts"],
-  mcp: ["auth", "forecast", "http", "operations", "telemetry", "abort-error.ts"],
+  report: ["auth", "blobs", "database", "forecast"],
+  http: [...["auth", "blobs", "operations", "preparation", "report", "telemetry"]],
+  mcp: ["auth", "forecast", "http", "operations", "telemetry"],
 };
 
 /** The folders of src/executors besides its own files, and which of them each may import: no executor imports another. */

@@ -50,7 +50,6 @@ export class EventGatherer {
     this.#newest = { ...this.#newest, ...newest };
   }
 
-  /** What was gathered since the last `take`; undefined if nothing was. */
   get batch(): EventBatch | undefined {
     const { counts, progress, summary } = this.#newest;
     return batchOf({
@@ -63,7 +62,6 @@ export class EventGatherer {
     });
   }
 
-  /** Returns the batch and starts the next one. */
   take(): EventBatch | undefined {
     const { batch } = this;
     this.#taken = { warnings: this.#warnings.entries.length, failures: this.#failures.entries.length };
@@ -177,7 +175,6 @@ export class Pace {
     }, this.#milliseconds).unref();
   }
 
-  /** Plans no more work. Settles once none is in progress. */
   async stop(): Promise<void> {
     this.#isStopped = true;
     clearTimeout(this.#timer);

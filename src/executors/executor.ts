@@ -7,7 +7,6 @@ import type { Settings } from "../contract/settings.ts";
 
 /** One attempt at a job, as the dispatcher passes it to an executor. */
 export interface JobOrder {
-  /** Names the output. */
   readonly id: string;
   /** Starts at 1. */
   readonly attempt: number;
@@ -23,13 +22,10 @@ export interface JobOrder {
   readonly space?: string | undefined;
   /** The service's own URLs that are in the storage itself and not in the space. */
   readonly shared?: readonly string[] | undefined;
-  /** Cores this job may use at first, on this machine. */
   readonly workers: number;
-  /** W3C trace context of the request that submitted the job. */
   readonly traceparent?: string | undefined;
 }
 
-/** What an order says of the blobs and the config of its job. */
 export type JobInputs = Pick<
   JobOrder,
   "featureUrl" | "dataExtractorUrl" | "config" | "options" | "space" | "shared"

@@ -4,7 +4,6 @@ import { type BlobPolicy, mappedBase } from "../blob/policy.ts";
 import { OPTION_URL_MEMBERS } from "../contract/config/payload-schemas.ts";
 import type { JobInputs } from "./executor.ts";
 
-/** The locations of a job's blobs, and what it may read. */
 export interface JobStorage {
   /** The location of outputs; may carry a SAS. */
   readonly blobUrl: string;

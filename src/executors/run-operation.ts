@@ -13,7 +13,6 @@ type Run<K extends SubmittedOperation> = (
   context: JobContext,
 ) => Promise<ResultRecord>;
 
-/** What runs each operation. An operation without an entry does not compile. */
 const RUNS: { readonly [K in SubmittedOperation]: Run<K> } = {
   run_ml_job: (request, { portable, tags, ...window }, context) =>
     runMlJob({ ...request, window: requestedWindow(window), tags }, { ...context, portable }),
@@ -23,10 +22,6 @@ const RUNS: { readonly [K in SubmittedOperation]: Run<K> } = {
   replay: runReplayJob,
 };
 
-/**
- * Runs an operation and returns its record. @param options its payload without the three inputs.
- * @throws MucastError invalid_request for options that the operation does not have; errors of the run.
- */
 export function runOperation(
   { operation, options }: { readonly operation: SubmittedOperation; readonly options: PayloadOptions },
   request: JobRequest,

@@ -18,7 +18,6 @@ import { openSchema } from "../contract/schema/open-schema.ts";
 import type { OnTiming } from "../jobs/shared/timings.ts";
 import { batchOf, EventGatherer, networkOf, Pace } from "./event-gatherer.ts";
 
-/** Minimum time between two writes. */
 const PAUSE_MILLISECONDS = 3_000;
 const MAX_WRITE_MILLISECONDS = 20_000;
 /** Limits of the timings of a job, in entries and bytes: far more than it has steps. */
@@ -33,7 +32,6 @@ export interface StatusOptions {
   readonly store: BlobStore;
   readonly id: string;
   readonly attempt: number;
-  /** JSON text of the config. */
   readonly config: string;
   /** Called with a line for each failed write; none fails the job. */
   readonly log: (line: string) => void;
@@ -66,7 +64,6 @@ export class StatusWriter {
     await this.#write("problem" in end ? { problem: boundedProblem(end.problem as Problem) } : end);
   }
 
-  /** Schedules no further write: the status of the attempt stays without an end. */
   stop(): void {
     void this.#pace.stop();
   }
@@ -130,14 +127,10 @@ export async function readStatus(
 export class StatusEvents {
   /** The number of warnings and failures that are known: the blob lists the first ones of the attempt. */
   #known = { warnings: 0, failures: 0 };
-  /** The last known other parts, as JSON. */
   readonly #last = new Map<string, string>();
-  /** The newest known epoch of each network. */
   readonly #epochs = new Map<string, number>();
-  /** The number of finished epochs at the last read. */
   #ended = 0;
 
-  /** @returns undefined if nothing is new. */
   next(status: StatusBlob): EventBatch | undefined {
     const { warnings, failures = [], warning_counts = {}, failure_counts = {} } = status;
     const { epochs, progress, summary } = status;

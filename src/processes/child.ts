@@ -11,14 +11,11 @@ interface ChildProgram<FromChild> {
   readonly env: Readonly<Record<string, string>>;
   readonly nodeArguments?: readonly string[];
   readonly onMessage: (message: FromChild) => void;
-  /** Called with each line that it, or a process that it started, prints. */
   readonly onLine: (line: string) => void;
 }
 
-/** How a child ended. */
 interface ChildEnd {
   readonly how: { readonly exitCode: number | null; readonly signal: NodeJS.Signals | null } | undefined;
-  /** The same in words, or why it could not start. */
   readonly reason: string;
 }
 
@@ -31,7 +28,6 @@ const GRACE_MILLISECONDS = 5_000;
  * terminal reaches it. Messages go through Node's channel, which nothing that it prints can reach. If the parent dies, so does the child.
  */
 export class Child<ToChild extends object, FromChild> {
-  /** Undefined if the system could not start it. */
   readonly pid: number | undefined;
   /** Settles once nothing of it runs any more, and every message and line of it was received; never rejects. */
   readonly ended: Promise<ChildEnd>;
@@ -62,12 +58,10 @@ export class Child<ToChild extends object, FromChild> {
     this.#process.on("message", (message) => onMessage(message as FromChild));
   }
 
-  /** A message to a process that has ended is lost. */
   send(message: ToChild): void {
     if (this.#process?.connected) this.#process.send(message as Serializable, () => undefined);
   }
 
-  /** Whether it has ended, or was told to end. */
   get isEnding(): boolean {
     return this.#isEnding || !this.#isRunning;
   }
@@ -144,7 +138,6 @@ export function childEnvironment(
   return Object.fromEntries(Object.entries(env).filter(isPassed)) as Record<string, string>;
 }
 
-/** The folder for temporary files of a process with this environment, as `os.tmpdir` finds it. */
 export function temporaryOf({ TMPDIR }: Readonly<Record<string, string>>): string {
   return TMPDIR || "/tmp";
 }

@@ -7,7 +7,6 @@ export interface Usage<User> {
   readonly bytes: number;
 }
 
-/** In bytes. */
 export interface OverLimit {
   readonly together: number;
   readonly limit: number;

@@ -5,29 +5,21 @@ import type { Database } from "./database/database.ts";
 import { sqliteFile } from "./database/sqlite.ts";
 import type { ReadyCheck } from "./http/http-app.ts";
 
-/** A name that only these checks use. */
-const PROBE_NAME = "readiness.0.json";
+/** A name that no job uses. */
+const PROBE_KEY = "status/readiness.0.json";
 /** As large as the output of a small job. */
 const PROBE = new Uint8Array(64 * 2 ** 10);
 /** The pause between the end of one round of checks and the start of the next. */
 const PAUSE_MILLISECONDS = 5_000;
 const FAILED_PAUSE_MILLISECONDS = 1_000;
 const TIMEOUT_MILLISECONDS = 10_000;
-/**
- * How long the database or the storage that services share may fail before a service is no longer ready. If it is away for seconds (a
- * restart, a failover), all services would leave a load balancer at once, and callers would get refused connections in place of 503 with
- * Retry-After.
- */
+/** So long a shared database or storage may be away: all services would leave a load balancer at once if it restarts. */
 const TOLERATED_MILLISECONDS = 30_000;
 
 interface ReadyParts {
   readonly database: Database;
   readonly store: BlobStore;
-  /** The folder of the blobs; undefined in Azure and S3. */
   readonly blobFolder: string | undefined;
-  /** Whether inputs and outputs are in `data` of the storage itself. With authentication, each caller has a folder. */
-  readonly isOneCaller: boolean;
-  /** The folder of the embedded database; undefined with PostgreSQL. */
   readonly dataDir: string | undefined;
   readonly phase: () => "starting" | "accepting" | "draining";
 }
@@ -40,16 +32,12 @@ interface Check {
   /** A check that does not return is not started again: it would block one thread per round. */
   pending?: Promise<unknown> | undefined;
   passedAt?: number;
-  /** Why it failed last; undefined if it passed. */
   failure?: string | undefined;
 }
 
 export type Readiness = ReturnType<typeof watchReadiness>;
 
-/**
- * Checks whether the service can do its work: it writes to the storage and to the database, which sync to their disks. Only its own
- * timer starts these checks. Probes and submissions read the result of the last round, and write nothing.
- */
+/** Only its own timer starts the checks, which write. Probes and submissions read the result of the last round. */
 export function watchReadiness(parts: ReadyParts) {
   const checks = makeChecks(parts);
   let round: Promise<unknown> | undefined;
@@ -110,10 +98,6 @@ export function watchReadiness(parts: ReadyParts) {
       const message = `the service is about to ${phase === "starting" ? "start" : "end"}`;
       return [...results, { name: "accepting", ok: false, message }];
     },
-    /**
-     * @throws MucastError unavailable if the last round could not write to the storage, since every job would fail, or if the file of the
-     * database was moved away, since no start would find what is written to it.
-     */
     requireStorage(): void {
       const failed = checks.find(({ name, failure }) => failure !== undefined && name !== "database");
       if (failed === undefined) return;
@@ -130,8 +114,7 @@ export function watchReadiness(parts: ReadyParts) {
   };
 }
 
-function makeChecks({ dataDir, blobFolder, isOneCaller, database, store }: ReadyParts): Check[] {
-  const keys = [...(isOneCaller ? ["data"] : []), "status"].map((place) => `${place}/${PROBE_NAME}`);
+function makeChecks({ dataDir, blobFolder, database, store }: ReadyParts): Check[] {
   const checkBlobs = blobFolder === undefined ? () => undefined : pin(blobFolder, "the folder of the blobs");
   const checks: Check[] = [
     {
@@ -151,11 +134,9 @@ function makeChecks({ dataDir, blobFolder, isOneCaller, database, store }: Ready
       isShared: blobFolder === undefined,
       async run() {
         checkBlobs();
-        for (const key of keys) {
-          await store.put(key, PROBE);
-          // The storage may allow writes but no removals; then the next check replaces the blob.
-          await store.remove(key).catch(() => undefined);
-        }
+        await store.put(PROBE_KEY, PROBE);
+        // The storage may allow writes but no removals; then the next check replaces the blob.
+        await store.remove(PROBE_KEY).catch(() => undefined);
         checkBlobs();
       },
     },
@@ -168,11 +149,7 @@ function makeChecks({ dataDir, blobFolder, isOneCaller, database, store }: Ready
   ];
 }
 
-/**
- * Remembers a file or folder by its device and inode.
- * @param shown its name in errors, which callers read: no path of the machine.
- * @returns a check that throws MucastError unavailable if it is gone or replaced since the first check.
- */
+/** Compares device and inode with those of the first check. @param shown its name in errors, which callers read. */
 function pin(path: string, shown: string): () => void {
   let first: BigIntStats | undefined;
   return () => {

@@ -14,7 +14,6 @@ export function isEveryAddress(address: Pick<Settings, "host">): boolean {
   return /^(0\.0\.0\.0|[0:]+)$/.test(hostOf(address));
 }
 
-/** The service that announced itself last, for the commands of the user who may read its data folder. */
 const serviceFileSchema = z.object({
   address: z.string(),
   /** Bearer token of local commands: the caller `local` with every scope. */

@@ -36,12 +36,8 @@ import { startDeliverer } from "./webhooks/deliverer.ts";
 export interface RunningService {
   /** `http://host:port`. */
   readonly address: string;
-  /** Bearer token of the operator's commands on this machine. */
   readonly token: string;
-  /**
-   * Drains the service: refuses submissions, lets jobs continue for the `drain_seconds` of the settings, and releases the rest to the
-   * queue. Then closes everything.
-   */
+  /** Refuses submissions, lets jobs continue for `drain_seconds`, releases the rest to the queue, and closes everything. */
   close(): Promise<void>;
 }
 
@@ -92,7 +88,7 @@ async function start(
   const blobs = new StoredBlobs({ database, store: storage.store, settings, quota });
   const processes = new RequestProcesses({ settings, env, storage, log, telemetry });
   resources.defer(() => processes.close());
-  const keys = new KeyStore(database, log);
+  const keys = new KeyStore(database);
   const token = randomBytes(32).toString("base64url");
   const authenticate = await buildAuthenticate(settings, { database, keys, log, localToken: token });
 
@@ -101,7 +97,7 @@ async function start(
   let jobAccess: StorageAccess | undefined;
   let dispatcher: Dispatcher | undefined;
   const operations = new Operations({
-    ...{ database, notifications, webhooks, settings, quota, blobs },
+    ...{ database, notifications, webhooks, settings, quota, telemetry },
     read: async (caller, use, { payload, origin }) => {
       if (!inputUrls) throw aboutToStart();
       const urls = inputUrls.reachedAt(origin);
@@ -115,14 +111,11 @@ async function start(
     },
     requireStorage: () => readiness.requireStorage(),
     forecasts: new Forecasts(blobs),
-    onQueued: (row) => telemetry.queued(row),
-    onCanceled: (row) => telemetry.ended(row, []),
   });
   const readiness: Readiness = watchReadiness({
     database,
     store: storage.store,
     blobFolder: storage.folder,
-    isOneCaller: settings.auth === "none",
     dataDir: database.kind === "sqlite" ? settings.data_dir : undefined,
     phase: () => (operations.draining ? "draining" : dispatcher === undefined ? "starting" : "accepting"),
   });
@@ -157,7 +150,6 @@ async function start(
   const { store, urls, access } = await storage.at(address);
   inputUrls = new InputUrls(urls, blobs);
   jobAccess = access;
-  resources.defer(blobs.keepFinishingRemovals(log));
   resources.defer(startRetention({ database, store, days: settings.retention_days, log }));
   const source = settings.public_url ?? "urn:mucast:service";
   const deliverer = startDeliverer({ database, leases, targets: webhooks, source, log, telemetry });
@@ -183,7 +175,7 @@ async function start(
   telemetry.gauges({
     queueLength: () => countWaiting(database.db),
     runningJobs: () => started.occupancy.running,
-    coresTaken: () => started.coresTaken,
+    coresTaken: () => started.occupancy.cores?.used ?? 0,
     requestProcesses: () => processes.running,
   });
   if (database.kind === "sqlite") resources.defer(announceService(settings.data_dir, { address, token }));

@@ -8,10 +8,9 @@ import { type OutputDocument, type Reading, readDocument } from "../outputs/open
 import { modelNameOf, type OutputSummary } from "../outputs/output-summary.ts";
 import { reportPage } from "../report/write-report.ts";
 
-/** What a tracker records of an output. */
 export type TrackedOutput = Awaited<ReturnType<typeof readTrackedOutput>>;
 
-/** @param location a path, a file: URL or a URL that the policy allows. @throws MucastError like `readTrackedOutput`. */
+/** @param location a path, a file: URL or a URL that the policy allows. */
 export async function openTrackedOutput(location: string, reading: Reading): Promise<TrackedOutput> {
   const { policy, signal, blobUrl } = reading;
   const means = { blobUrl, names: "output", ...(signal === undefined ? {} : { signal }) } as const;
@@ -19,10 +18,6 @@ export async function openTrackedOutput(location: string, reading: Reading): Pro
   return readTrackedOutput(name, chunks);
 }
 
-/**
- * Reads the output of a job, and draws its report.
- * @throws MucastError of reading it; invalid_data if its metrics do not match its forecasts.
- */
 export async function readTrackedOutput(name: string, chunks: AsyncIterable<Uint8Array>) {
   const pieces: Uint8Array<ArrayBuffer>[] = await Readable.from(chunks).toArray();
   const output = await readDocument(name, Readable.from(pieces));
@@ -56,7 +51,6 @@ const [MAX_PARAM, MAX_TAG] = [6_000, 8_000];
 /** The tag by which the run of an output is found: the SHA-256 of the output's bytes. */
 export const OUTPUT_TAG = "mucast.output_sha256";
 
-/** Facts about the run, for searches: what it ran, from which blobs, and how its forecasts were judged. */
 export function runTags(output: OutputSummary, sha256: string) {
   const { provenance, verdict } = output;
   const blobName = (url: string) => url.split("?")[0]!.split("/").at(-1)!;
@@ -84,11 +78,7 @@ export function runTags(output: OutputSummary, sha256: string) {
   );
 }
 
-/**
- * The metrics of an output. `score/` and `out_of_fold/`: over all rows; `zero/` and `mean/`: those of the baselines; `fold/`, by fold, and
- * `epoch/`, by epoch: medians over the tickers and the networks; `block/`: by block of refits. Undefined values are absent. Steps count
- * folds, epochs and blocks from 1; a metric of the whole run has step 0.
- */
+/** `fold/` and `epoch/` are medians over tickers and networks. Steps count from 1; a metric of the whole run has step 0. */
 export function runMetrics({ document, outOfFold = [] }: OutputDocument) {
   const { training = {}, refits, metrics, verdict, mu, warnings, failures } = document;
   const { score, out_of_fold, baselines, intervals, shrinkage } = metrics;
@@ -146,7 +136,6 @@ function tableFigures(table: OutputSummary["metrics"]["score"], isOverTime = fal
 
 type StepFigures = readonly [step: number, figures: object];
 
-/** The medians of the numbers of several tickers or networks, by name and step. */
 function medianSeries(rows: readonly StepFigures[]) {
   const numbers = rows.flatMap(([step, figures]) =>
     [...leaves(figures, "/")].flatMap(([name, value]) =>
@@ -161,7 +150,6 @@ function medianSeries(rows: readonly StepFigures[]) {
   }));
 }
 
-/** The values in an object that are no objects with members, each with the names that lead to it. */
 function* leaves(object: object, joint: string, prefix = ""): Generator<readonly [string, unknown]> {
   for (const [key, value] of Object.entries(object)) {
     const isObject = typeof value === "object" && value !== null && !Array.isArray(value);

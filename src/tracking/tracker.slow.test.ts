@@ -125,13 +125,10 @@ test("a refusal is final, shows the server's message without the credentials, an
   await fails(there, /its experiment "mucast" is deleted; restore it, or set MLFLOW_/, false);
 });
 
-const REDIRECT = /it answered 30\d; redirects are not followed/;
 for (const [status, body, words] of [
   [401, "<html>", /it answered 401; the credentials may be missing/],
-  [301, "", REDIRECT],
-  [307, "", REDIRECT],
+  [301, "", /it answered 301; redirects are not followed/],
   [200, "<!doctype html><title>Sign in</title>", /may not be an MLflow server/],
-  [200, "[]", /may not be an MLflow server/],
   [200, '{"experiment": {"id": 1}}', /may not be an MLflow server/],
 ] as const) {
   test(`an answer of ${status} with ${body || "an address"} is no answer of MLflow, and nothing follows it`, async (t) => {
@@ -142,15 +139,13 @@ for (const [status, body, words] of [
   });
 }
 
-for (const root of ["s3://bucket/1", "file:///mlruns/1", "mlflow-artifacts://mlflow.example/1"]) {
-  test(`sends no artifact if the server keeps them at ${root}`, async (t) => {
-    const there = await fake(t);
-    there.artifactRoot = root;
-    const { artifacts, created } = await send(there);
-    assert.deepEqual([artifacts, created, there.artifacts.size], [false, true, 0]);
-    assert.equal(there.runs[0]!.status, "FINISHED");
-  });
-}
+test("sends no artifact if the server keeps them elsewhere", async (t) => {
+  const there = await fake(t);
+  there.artifactRoot = "s3://bucket/1";
+  const { artifacts, created } = await send(there);
+  assert.deepEqual([artifacts, created, there.artifacts.size], [false, true, 0]);
+  assert.equal(there.runs[0]!.status, "FINISHED");
+});
 
 test("an export that is cancelled ends with the reason of its signal", async (t) => {
   const there = await fake(t);

@@ -13,16 +13,9 @@ import {
 import { MUCAST_VERSION } from "../contract/version.ts";
 import { OUTPUT_TAG, type TrackedOutput } from "./tracked-output.ts";
 
-/** An MLflow server, as its operator names it. */
 export type Tracker = NonNullable<ReturnType<typeof trackerOf>>;
 
-/**
- * The tracker of an environment; undefined if `MLFLOW_TRACKING_URI` is blank. A user name with a password takes precedence over a token,
- * as in MLflow's own clients.
- * @returns its URL, without a final slash; its experiment; the value of the Authorization header; and the texts that no message may show.
- * @throws MucastError invalid_request, without the values of secrets: for a URL that is not an MLflow server's, for credentials that
- *   cannot be sent, or that would cross a network unencrypted.
- */
+/** A user name with a password takes precedence over a token, as in MLflow's own clients. `secrets` are texts that no message may show. */
 export function trackerOf(env: Readonly<Record<string, string | undefined>>) {
   const names = TRACKER_VARIABLES;
   const check = (path: string, fault: string | false | undefined) => {
@@ -50,7 +43,6 @@ export function trackerOf(env: Readonly<Record<string, string | undefined>>) {
   return { url, experiment, authorization, secrets: [...new Set([...spellings, encoded])] };
 }
 
-/** The run of an output at a tracker. */
 export type TrackedRun = Awaited<ReturnType<typeof trackRun>>;
 
 /** One request may have 1,000 metrics and 100 params, and together 1,000 of both. */
@@ -61,12 +53,7 @@ const runSchema = z.object({
   info: z.object({ run_id: z.string(), status: z.string(), artifact_uri: z.string() }),
 });
 
-/**
- * Records an output as a run: params, metrics and tags, then the output and its report as artifacts. Completes the run that an earlier
- * export of the same output began, and sends nothing if it is complete. Repeats no request: the caller exports again.
- * @returns the run, the URL of its page, `created` if no earlier export had completed it, and `artifacts` if the server accepts them.
- * @throws MucastError tracking_failed, with `passing` if a later export may succeed; what the signal aborts with.
- */
+/** Completes the run that an earlier export of the same output began. Repeats no request: the caller exports again. */
 export async function trackRun(
   output: TrackedOutput,
   tracker: Tracker,
@@ -126,7 +113,6 @@ export async function trackRun(
   }
 }
 
-/** Checks that a tracker answers, and accepts the credentials. @throws MucastError tracking_failed; what the signal aborts with. */
 export async function checkTracker(tracker: Tracker, signal: AbortSignal): Promise<void> {
   await findExperiment(senderTo(tracker, signal), tracker, false);
 }
@@ -202,14 +188,12 @@ function refusal(tracker: Tracker, status: number, fault: z.infer<typeof faultSc
   const words = [fault?.error_code, fault?.message].filter(Boolean).join(": ");
   // The server gets the credentials with each request, and may repeat them.
   const said = tracker.secrets.reduce((text, secret) => text.replaceAll(secret, "…"), words);
-  const advice =
-    status === 200
-      ? ", but not like MLflow, so it may not be an MLflow server"
-      : status < 400
-        ? "; redirects are not followed, so set the URL at which the server itself answers"
-        : status === 401 || status === 403
-          ? "; the credentials may be missing or without the right to it"
-          : "";
+  let advice = "";
+  if (status === 200) advice = ", but not like MLflow, so it may not be an MLflow server";
+  else if (status < 400)
+    advice = "; redirects are not followed, so set the URL at which the server itself answers";
+  else if (status === 401 || status === 403)
+    advice = "; the credentials may be missing or without the right to it";
   const why = `it answered ${status}${said && ` ${printable(said.slice(0, 300))}`}${advice}`;
   return trackingFailed(tracker, why, isPassingStatus(status));
 }

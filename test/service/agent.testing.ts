@@ -73,35 +73,27 @@ export class Agent {
   }
 
   async call(name: string, args: Record<string, unknown>): Promise<OperationView> {
-    const { structuredContent, isError, content } = await this.#client.callTool({ name, arguments: args });
-    assert.notEqual(isError, true, JSON.stringify(content));
-    return operationSchema.parse(structuredContent);
+    return operationSchema.parse((await this.#ask(name, args)).structuredContent);
   }
 
   async preview(args: Record<string, unknown>): Promise<{ text: string; preview: JobPreview }> {
-    const call = { name: "validate_job", arguments: args };
-    const { structuredContent, isError, content } = await this.#client.callTool(call);
-    const [{ text }] = content as unknown as [{ text: string }];
-    assert.notEqual(isError, true, text);
+    const { text, structuredContent } = await this.#ask("validate_job", args);
     return { text, preview: jobPreviewSchema.parse(structuredContent) };
   }
 
   async forecast(args: Record<string, unknown>): Promise<ForecastView> {
-    const { structuredContent, isError, content } = await this.#client.callTool({
-      name: "get_forecast",
-      arguments: args,
-    });
-    assert.notEqual(isError, true, JSON.stringify(content));
-    return forecastViewSchema.parse(structuredContent);
+    return forecastViewSchema.parse((await this.#ask("get_forecast", args)).structuredContent);
   }
 
   async verdict(id: string): Promise<VerdictView> {
-    const { structuredContent, isError, content } = await this.#client.callTool({
-      name: "get_verdict",
-      arguments: { id },
-    });
-    assert.notEqual(isError, true, JSON.stringify(content));
-    return verdictViewSchema.parse(structuredContent);
+    return verdictViewSchema.parse((await this.#ask("get_verdict", { id })).structuredContent);
+  }
+
+  async #ask(name: string, args: Record<string, unknown>) {
+    const { structuredContent, isError, content } = await this.#client.callTool({ name, arguments: args });
+    const [{ text }] = content as unknown as [{ text: string }];
+    assert.notEqual(isError, true, text);
+    return { text, structuredContent };
   }
 
   /** The problem with which a call is refused. */

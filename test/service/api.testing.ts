@@ -25,7 +25,7 @@ export interface WireEvent {
   readonly data: unknown;
 }
 
-export interface EventStream {
+interface EventStream {
   readonly status: number;
   readonly headers: Headers;
   /** To the end of the stream. */

@@ -1,7 +1,7 @@
 /** The drills of docs/deploying.md: a backup amid a job, a restore, the adopted output, and the blobs that nothing names any more. */
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
-import { cpSync, globSync, mkdirSync, readdirSync, utimesSync } from "node:fs";
+import { globSync, readdirSync, utimesSync } from "node:fs";
 import { join } from "node:path";
 import { after, test } from "node:test";
 import { mucast } from "../end-to-end/commands/command.ts";
@@ -140,60 +140,5 @@ test("pg_dump amid a job: the restored service adopts its output, and finds the 
     await endServices();
     await storage.stop();
     await postgres.stop();
-  }
-});
-
-test("mucast db backup amid a job, and a copy of the blobs: the restored service adopts its output, and lacks what came after", {
-  timeout: 600_000,
-}, async () => {
-  const storage = await startFakeStorage();
-  try {
-    const folder = await serviceFolder();
-    const data = join(folder, "data");
-    const first = await startServe({ folder, env: storage.env });
-    const api = new Api(first.url);
-    await putInputs(api, "small");
-    const done = await api.submit(payload(first.url, "small"));
-    assert.equal((await api.ended(done.id)).status, "Succeeded");
-    const amid = await heldJob(api, storage, "amid");
-    const restored = await serviceFolder();
-    mkdirSync(join(restored, "data"));
-    const file = join(restored, "data/mucast.db");
-    const backup = () => mucast(["db", "backup", file, "--data-dir", data]);
-    const made = await backup();
-    assert.deepEqual([made.code, made.stdout, made.stderr], [0, `${file}\n`, ""]);
-    const again = await backup();
-    assert.deepEqual([again.code, again.stdout], [2, ""]);
-    assert.match(again.stderr, /mucast\.db exists already/);
-    release(storage, "amid");
-    assert.equal((await api.ended(amid)).status, "Succeeded");
-    const late = await api.submit(payload(first.url, "small"));
-    assert.equal((await api.ended(late.id)).status, "Succeeded");
-    cpSync(join(data, "blobs"), join(restored, "data/blobs"), { recursive: true });
-    assert.deepEqual(await first.terminate(), { code: 0, signal: null });
-
-    // No job can end with this engine.
-    const second = await startServe({ folder: restored, env: await silentEngine(folder) });
-    const part = new Api(second.url);
-    for (const id of [done.id, amid]) assert.equal((await part.ended(id)).status, "Succeeded");
-    assert.equal((await part.ask("GET", `/v1/operations/${late.id}`)).status, 404);
-    age(join(restored, "data/blobs"));
-    const db = (...words: string[]) => mucast(["db", ...words, "--data-dir", join(restored, "data")]);
-    // Without authentication, all blobs are directly in data/.
-    const few = await db("orphans");
-    assert.equal(few.stdout, "");
-    assert.match(few.stderr, /^1 blob directly in data\/ without a record.*--root includes them\.$/m);
-    const all = await db("orphans", "--root", "--remove");
-    assert.deepEqual(
-      all.stdout
-        .split("\n")
-        .map((line) => line.split("\t")[0])
-        .toSorted(),
-      ["", `data/ml_engine_${late.id}.json`],
-    );
-    assert.match((await db("orphans", "--root")).stderr, /^No orphaned blobs according to the .*\.\n$/);
-  } finally {
-    await endServices();
-    await storage.stop();
   }
 });

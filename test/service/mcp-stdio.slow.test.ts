@@ -9,7 +9,6 @@ import { FakeService, json, operation } from "../../src/client/fake-service.test
 import { API_OPERATIONS } from "../../src/contract/api/operations.ts";
 import { MucastError } from "../../src/contract/errors/errors.ts";
 import type { OutputBlob } from "../../src/contract/output/output-blob.ts";
-import { claimPort } from "../servers/port.testing.ts";
 import { Agent, endAgents, MAIN } from "./agent.testing.ts";
 import { Api } from "./api.testing.ts";
 import { payload, putInputs } from "./inputs.testing.ts";
@@ -126,27 +125,6 @@ describe("an agent over stdio", { timeout: 600_000 }, () => {
     const words = [MAIN, "mcp", "--url", "http://127.0.0.1:9"];
     const endless = spawnSync(process.execPath, words, { input: "[".repeat(11 * 2 ** 20), encoding: "utf8" });
     assert.match(endless.stderr, /exceeded maximum size of 10485760 bytes/);
-  });
-
-  test("sends its key to another machine only over https", async (t) => {
-    process.env.MUCAST_API_KEY = "SECRET";
-    t.after(() => Reflect.deleteProperty(process.env, "MUCAST_API_KEY"));
-    const words = ["node", "mucast", "mcp", "--url", "http://forecasts.example.com"];
-    await assert.rejects(createProgram().parseAsync(words), (error) => {
-      assert.ok(error instanceof MucastError);
-      assert.match(error.message, /--url: must begin with https/);
-      assert.doesNotMatch(JSON.stringify([error.message, error.data]), /SECRET/);
-      return true;
-    });
-  });
-
-  test("gets an error for a service that does not answer", async () => {
-    const url = `http://127.0.0.1:${await claimPort()}`;
-    const agent = await Agent.start(["--url", url]);
-    const { code, detail } = await agent.refused("run_ml_job", JSON.parse(payload(url, "a")));
-    assert.equal(code, "unavailable");
-    assert.match(detail, /does not answer \(ECONNREFUSED\)/);
-    await agent.close();
   });
 });
 

@@ -1,11 +1,10 @@
 /** `mucast db status` and `mucast db migrate`, and what a service logs about a migration. */
 import assert from "node:assert/strict";
-import { join } from "node:path";
 import { after, test } from "node:test";
 import { VERSION } from "../../src/service/database/schema.ts";
 import { mucast } from "../end-to-end/commands/command.ts";
 import { startPostgres } from "../servers/postgres.testing.ts";
-import { endServices, serviceFolder, startServe } from "./service.testing.ts";
+import { endServices } from "./service.testing.ts";
 
 after(endServices);
 
@@ -20,14 +19,4 @@ test("a database in PostgreSQL is shown and migrated before a service uses it", 
   const current = `${name}, version ${VERSION}; this mucast has version ${VERSION}\nNothing to migrate.\n`;
   assert.equal(await db("status"), current);
   await postgres.stop();
-});
-
-test("an embedded database is shown beside a running service, which has created it", async () => {
-  const { dataDir, logs } = await startServe();
-  assert.match(logs(), /migrated the database/);
-  const { stdout } = await mucast(["db", "status", "--data-dir", dataDir]);
-  assert.match(stdout, new RegExp(`^embedded database in ${dataDir}, version ${VERSION};`));
-  const none = await mucast(["db", "migrate", "--data-dir", join(await serviceFolder(), "none")]);
-  assert.deepEqual([none.code, none.stdout], [2, ""]);
-  assert.match(none.stderr, /there is no \S+\/mucast\.db/);
 });

@@ -48,11 +48,6 @@ export interface Connection {
   readonly to: number;
 }
 
-/** Whether it has mapped a file whose path contains `part`; a Python worker maps the matrix of the ticker it fits. */
-export function hasMapped(pid: number, part: RegExp): boolean {
-  return part.test(textOf(`/proc/${pid}/maps`));
-}
-
 /** The process that has an IPv4 TCP connection between the ports. Processes with other servers may share its own port. */
 export function ownerOf({ from, to }: Connection): ProcessInfo | undefined {
   const hex = (port: number) => `:${port.toString(16).toUpperCase().padStart(4, "0")}`;
@@ -64,10 +59,6 @@ export function ownerOf({ from, to }: Connection): ProcessInfo | undefined {
   return allProcesses().find(({ pid }) =>
     namesIn(`/proc/${pid}/fd`).some((fd) => linkOf(`/proc/${pid}/fd/${fd}`) === socket),
   );
-}
-
-export function executableOf(pid: number): string {
-  return linkOf(`/proc/${pid}/exe`);
 }
 
 function processOf(pid: number): ProcessInfo | undefined {

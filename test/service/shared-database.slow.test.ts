@@ -1,13 +1,12 @@
 /** Several services on one PostgreSQL and one blob folder, and a database that becomes unavailable. */
 import assert from "node:assert/strict";
-import { readdirSync, renameSync } from "node:fs";
+import { readdirSync } from "node:fs";
 import { join } from "node:path";
 import { after, before, describe, test } from "node:test";
-import pg from "pg";
 import { type Postgres, startPostgres } from "../servers/postgres.testing.ts";
-import { type Answer, Api, collect } from "./api.testing.ts";
+import { Api, collect } from "./api.testing.ts";
 import { hold, release } from "./core.testing.ts";
-import { eventually, eventuallyTrue } from "./eventually.testing.ts";
+import { eventuallyTrue } from "./eventually.testing.ts";
 import { FEATURES, PRICES, payload } from "./inputs.testing.ts";
 import { ownerOf } from "./processes.testing.ts";
 import { endServices, type Serving, serviceFolder, startServe, untilNoneRuns } from "./service.testing.ts";
@@ -124,66 +123,11 @@ describe("services that share a PostgreSQL", { timeout: 600_000 }, () => {
     services = [other, await startServe({ env })];
   });
 
-  function refusedFor(reason: RegExp, { status, text }: Answer): boolean {
-    return status === 503 && reason.test(JSON.parse(text).detail) && !text.includes(blobs);
-  }
-
   const ready = () =>
     eventuallyTrue("the services are ready", async () => {
       const answers = await Promise.all(services.map((service) => apiOf(service).ask("GET", "/readyz")));
       return answers.every(({ status }) => status === 200);
     });
-
-  /** Submissions to both services get 503 with `Retry-After` until `end`; then they are accepted. */
-  async function refuseUntil(reason: RegExp, end: () => Promise<unknown>): Promise<void> {
-    const submit = () =>
-      Promise.all(
-        services.map((service) => apiOf(service).post("run_ml_job", payload(storage.url, "small"))),
-      );
-    const refused = await eventually(`submissions get 503, ${reason}`, async () => {
-      const answers = await submit();
-      return answers.every((answer) => refusedFor(reason, answer)) ? answers : undefined;
-    });
-    for (const answer of refused) assert.match(answer.headers.get("retry-after")!, /^\d+$/);
-    await end();
-    await ready();
-    for (const service of services) {
-      const { status, error } = await apiOf(service).submit(payload(storage.url, "small"), {
-        prefer: "wait=60",
-      });
-      assert.equal(status, "Succeeded", JSON.stringify(error));
-    }
-  }
-
-  test("refuse jobs while the operations are locked or the database is read-only", async () => {
-    const operator = new pg.Client({ connectionString: env.DATABASE_URL });
-    await operator.connect();
-    try {
-      await operator.query("begin; lock table mucast.operations in access exclusive mode");
-      await refuseUntil(/another session holds a lock/, () => operator.query("rollback"));
-      const database = new URL(env.DATABASE_URL!).pathname.slice(1);
-      await operator.query(`alter database ${database} set default_transaction_read_only = on`);
-      await operator.query(
-        "select pg_terminate_backend(pid) from pg_stat_activity where application_name = 'mucast'",
-      );
-      await refuseUntil(/the database is read-only/, async () => {
-        await operator.query("begin; set transaction read write");
-        await operator.query(`alter database ${database} reset default_transaction_read_only; commit`);
-      });
-    } finally {
-      await operator.end();
-    }
-  });
-
-  test("are not ready, and refuse jobs, while the blob folder is missing", async () => {
-    renameSync(blobs, `${blobs}.away`);
-    const reason = /storage.*: the folder of the blobs is gone/;
-    await eventuallyTrue(`readyz tells ${reason}`, async () => {
-      const probes = await Promise.all(services.map((service) => apiOf(service).ask("GET", "/readyz")));
-      return probes.every((probe) => refusedFor(reason, probe));
-    });
-    await refuseUntil(reason, async () => renameSync(`${blobs}.away`, blobs));
-  });
 
   test("survive a restart of the database: nothing is lost, and requests get 503", async () => {
     const ids = await heldOnBoth(["through", "behind", "further"]);

@@ -16,8 +16,6 @@ export type Behaviour =
   | { readonly kind: "status"; readonly status: number }
   /** Sends the first bytes and then nothing more, with the connection open. */
   | { readonly kind: "stall"; readonly after: number }
-  /** Announces the whole blob, sends the first bytes, and closes. */
-  | { readonly kind: "truncate"; readonly after: number }
   /** Serves a first range of this many bytes; later requests get another version. */
   | { readonly kind: "replace"; readonly after: number }
   | { readonly kind: "redirect"; readonly location: string };
@@ -41,7 +39,6 @@ export interface FakeStorage {
   release(name: string): void;
   /** Resolves once a request for the blob has come. */
   untilRequested(name: string, times?: number): Promise<void>;
-  requests(name: string): number;
   /** The one that the last request for the blob came over. */
   connection(name: string): Connection;
   stop(): Promise<void>;
@@ -81,7 +78,6 @@ export async function startFakeStorage(): Promise<FakeStorage> {
     untilRequested: async (name, times = 1) => {
       await eventuallyTrue(`${name} is asked for`, () => blobs.get(name)!.requests >= times);
     },
-    requests: (name) => blobs.get(name)!.requests,
     connection: (name) => blobs.get(name)!.connection,
     stop: async () => {
       server.closeAllConnections();
@@ -115,8 +111,5 @@ function serve(blob: StoredHere, request: IncomingMessage, answer: ServerRespons
     "content-range": `bytes ${first}-${end - 1}/${blob.bytes.length}`,
   });
   if (behaviour.kind === "stall") return void answer.write(part.subarray(0, behaviour.after));
-  if (behaviour.kind === "truncate") {
-    return void answer.write(part.subarray(0, behaviour.after), () => answer.destroy());
-  }
   answer.end(part);
 }

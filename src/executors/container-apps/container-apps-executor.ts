@@ -30,7 +30,6 @@ export interface ContainerAppsOptions extends ApiOptions {
   readonly resourceGroup: string | undefined;
   /** The Azure container of all blobs. Jobs cannot reach folders of this machine. */
   readonly container: string | undefined;
-  /** Settings of the service that every job container gets in its environment. */
   readonly settings?: Readonly<Record<string, string>>;
 }
 

@@ -11,7 +11,6 @@ import { MucastError } from "../../contract/errors/errors.ts";
 import { withOptionalPackages } from "../../contract/machine/optional-packages.ts";
 import type { JobOrder } from "../executor.ts";
 
-/** For tests: other credentials than those of DefaultAzureCredential, and options of the SDK's client, such as another endpoint. */
 export interface ApiOptions {
   readonly credential?: TokenCredential | undefined;
   readonly client?: ContainerAppsAPIClientOptionalParams | undefined;
@@ -79,7 +78,6 @@ export class JobsApi {
     await orFault(poller.submitted());
   }
 
-  /** Undefined if it no longer exists. */
   execution(job: string, execution: string, signal: AbortSignal): Promise<JobExecution | undefined> {
     const found = this.#client.jobExecution(this.#group, job, execution, within(signal, CALL_MS));
     return orFault(found).catch((fault: ApiFault) => {
@@ -170,7 +168,6 @@ export function carries(execution: JobExecution, { id, attempt }: JobOrder): boo
   });
 }
 
-/** The order, as environment variables of a job container. */
 function orderEnv(order: JobOrder): Record<string, string> {
   const { config, operation, options = {}, space, traceparent } = order;
   const isJob = JOB_OPERATIONS.some((name) => name === operation);

@@ -38,7 +38,6 @@ export type ToJob =
 export type FromJob =
   | { readonly event: "events"; readonly batch: EventBatch }
   | { readonly event: "timings"; readonly timings: readonly Timing[] }
-  /** Nothing of the order runs any more. `isLast`: the process ends, too. */
   | { readonly event: "end"; readonly end: JobEnd; readonly isLast: boolean };
 
 export type JobEnd = Exclude<ExecutionEnd, { kind: "lost" }>;
@@ -56,7 +55,6 @@ class WarmEngine {
   readonly #host: WarmHost;
   #closed: Promise<void> | undefined;
 
-  /** @throws MucastError engine_unavailable, output_failed. */
   constructor(libraries: readonly string[]) {
     this.#host = new WarmHost({ python: this.#python, libraries, workFolder: this.#work.path });
   }
@@ -81,7 +79,6 @@ class WarmEngine {
     };
   }
 
-  /** Closes its host and removes its work folder; no job may be using it. */
   close(): Promise<void> {
     this.#closed ??= this.#host.close().then(() => this.#work.remove());
     return this.#closed;

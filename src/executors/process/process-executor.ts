@@ -28,13 +28,11 @@ export interface ProcessExecutorOptions extends JobStorage {
   readonly log: (line: string, operationId: string | undefined) => void;
   /** Keeps one job process ready, so that a small job takes well under a second. */
   readonly warm: boolean;
-  /** Jobs at a time; 1 by default. */
   readonly jobs?: number;
   /** Bytes that all job processes together may hold; by default 80 % of the machine's memory. */
   readonly memoryBytes?: number;
   /** Bytes on disk that the temporary files of all jobs together may take; by default 80 % of what would be free without them. */
   readonly workBytes?: number | undefined;
-  /** The cluster that jobs compute on; by default this machine. */
   readonly cluster?: ClusterEngine | undefined;
   /** The environment from which job processes get a few variables; by default that of this process. */
   readonly env?: Readonly<Record<string, string | undefined>>;
@@ -51,7 +49,6 @@ const POLL_MILLISECONDS = 50;
 
 /** The next process loads its modules when the job has ended, or after this long, so that it does not slow down a short job. */
 const REFILL_MILLISECONDS = 1_000;
-/** The pause after a process has ended while it waited. */
 const BACKOFF_MILLISECONDS = 2_000;
 
 /** Runs jobs in processes of their own on this machine, one job at a time in each. The processes and their engines end with the service. */
@@ -62,7 +59,6 @@ export class ProcessExecutor implements Executor {
   readonly #env: Record<string, string>;
   readonly #memoryBytes: number;
   readonly #running = new Map<string, Execution>();
-  /** All processes, including those that wait for an order. */
   readonly #children = new Set<JobChild>();
   readonly #limits: readonly Pick<UsageLimit<unknown>, "start" | "stop">[];
   #refill: NodeJS.Timeout | undefined;
@@ -202,14 +198,12 @@ function diskFull(bytes: number, together: number, limit: number): MucastError {
   return new MucastError("output_failed", message, { held_bytes: bytes, limit_bytes: Math.floor(limit) });
 }
 
-/** An order that a job process runs. */
 interface Run {
   readonly order: JobOrder;
   readonly listener: ExecutionListener;
   readonly ended: PromiseWithResolvers<ExecutionEnd>;
   /** Kills the process, if it still runs this order. The job fails, unless it has already reported its end. */
   readonly fail: (error: MucastError) => void;
-  /** The first reason for which it was stopped. */
   stopped?: StopReason;
   end?: JobEnd;
 }
@@ -221,11 +215,9 @@ const STOPPED = {
   timed_out: "the job was stopped at its time limit",
 };
 
-/** The service's side of a job process, which runs one order after the other. */
 export class JobChild extends Child<ToJob, FromJob> {
   /** Settles once nothing of it runs any more and its work folder is removed; never rejects. `waited`: it had no order. */
   readonly gone: Promise<{ readonly reason: string; readonly waited: boolean }>;
-  /** TMPDIR of the process. */
   readonly #temporary: string;
   #run: Run | undefined;
 
@@ -250,7 +242,6 @@ export class JobChild extends Child<ToJob, FromJob> {
     this.send({ op: "setup", ...setup });
   }
 
-  /** Starts an order; it must not be running one. @throws MucastError unavailable if no descriptor is free to look its process up. */
   start(order: JobOrder, listener: ExecutionListener): Execution {
     let started: string | undefined;
     try {
@@ -286,17 +277,14 @@ export class JobChild extends Child<ToJob, FromJob> {
     super.stop();
   }
 
-  /** Whether it can take an order. */
   get waits(): boolean {
     return !this.isEnding && this.#run === undefined;
   }
 
-  /** Undefined while it waits for an order. */
   get run(): Run | undefined {
     return this.#run;
   }
 
-  /** Bytes on disk of its temporary files. */
   async diskBytes(): Promise<number> {
     let bytes = 0;
     for (const folder of workFoldersOf(this.pid!, this.#temporary))

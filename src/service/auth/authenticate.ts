@@ -7,10 +7,6 @@ import type { Log } from "../telemetry/log.ts";
 import { type Caller, SCOPES } from "./caller.ts";
 import { isSecretOf, type KeyStore, parseApiKey, secretHash } from "./key-store.ts";
 
-/**
- * The caller of the `Authorization` header of a request.
- * @throws MucastError unauthorized; unavailable if the database or the issuer that has to check it cannot be reached.
- */
 export type Authenticate = (authorization: string | undefined) => Promise<Caller>;
 
 /** The subject of every caller without authentication, and of the commands on the service's own machine. */
@@ -19,13 +15,11 @@ export const LOCAL_SUBJECT = "local";
 const BEARER = /^Bearer +([A-Za-z0-9._~+/-]+=*) *$/i;
 const MAX_TOKEN_LENGTH = 8_192;
 
-/** The token of an `Authorization: Bearer` header; undefined for any other header. */
 export function tokenIn(authorization: string | undefined): string | undefined {
   const token = BEARER.exec(authorization ?? "")?.[1];
   return token !== undefined && token.length <= MAX_TOKEN_LENGTH ? token : undefined;
 }
 
-/** @throws MucastError unauthorized, whose message has no part of the header. */
 export function bearerToken(authorization: string | undefined): string {
   if (authorization === undefined) throw unauthorized("the request has no Authorization header");
   const token = tokenIn(authorization);
@@ -37,11 +31,6 @@ export function unauthorized(message: string, options?: ErrorOptions): MucastErr
   return new MucastError("unauthorized", message, { path: "Authorization" }, options);
 }
 
-/** Whether a token is wrong, or cannot be checked now. */
-export function isFailedTry(error: unknown): boolean {
-  return error instanceof MucastError && error.data.path === "Authorization";
-}
-
 interface AuthenticateParts {
   readonly database: Database;
   readonly keys: KeyStore;
@@ -51,7 +40,6 @@ interface AuthenticateParts {
 }
 
 const OPERATOR: Caller = { subject: LOCAL_SUBJECT, scopes: new Set(SCOPES) };
-/** Without authentication. Only the operator may create keys. */
 const ANYONE: Caller = { subject: LOCAL_SUBJECT, scopes: new Set(["read", "write"]) };
 
 /** Builds the authentication of settings that `checkAuthAllowed` allows. It accepts the operator's token in every mode. */
@@ -81,7 +69,7 @@ async function openOidc(settings: Settings, { database, log }: AuthenticateParts
   return oidcAuthenticate(settings, subjectsOf(issuer, first), log);
 }
 
-/** Refuses settings with which any caller on the network could use the service. @throws MucastError invalid_request. */
+/** Refuses settings with which any caller on the network could use the service. */
 export function checkAuthAllowed(settings: Settings): void {
   const { auth, host } = settings;
   const refuse = (path: string, value: unknown, message: string) => {
@@ -130,10 +118,7 @@ export async function firstIssuer(database: Database, issuer: string): Promise<s
   return (await first.executeTakeFirstOrThrow()).issuer;
 }
 
-/**
- * The caller of each `sub` of an issuer: `oidc:<sub>` for the first issuer of a database, whose rows name no issuer, and
- * `oidc-<hash of the issuer>:<sub>` for any other. So no two issuers share a caller.
- */
+/** `oidc:<sub>` for the first issuer of a database, whose rows name no issuer, and `oidc-<hash of the issuer>:<sub>` for any other. */
 export function subjectsOf(issuer: string, first: string): (sub: string) => string {
   if (issuer === first) return (sub) => `oidc:${sub}`;
   const hash = createHash("sha256").update(issuer).digest("hex").slice(0, 16);

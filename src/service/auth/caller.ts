@@ -11,7 +11,6 @@ export interface Caller {
 export const SCOPES = ["read", "write", "admin"] as const;
 export type Scope = (typeof SCOPES)[number];
 
-/** @param what needs the scope. @throws MucastError forbidden. */
 export function requireScope({ scopes }: Caller, scope: Scope, what: string): void {
   if (scopes.has(scope)) return;
   const message = `${what} needs the scope ${scope}; the credentials have: ${[...scopes].join(", ") || "none"}`;

@@ -4,7 +4,6 @@ import { z } from "zod";
 import { MucastError } from "../../contract/errors/errors.ts";
 import type { Database } from "../database/database.ts";
 import type { Tables } from "../database/tables.ts";
-import type { Log } from "../telemetry/log.ts";
 import { SCOPES, type Scope } from "./caller.ts";
 
 /** Without its secret and its hash. */
@@ -34,12 +33,9 @@ const COLUMNS = ["id", "name", "subject", "scopes", "created_at", "revoked_at", 
 
 export class KeyStore {
   readonly #database: Database;
-  readonly #log: Pick<Log, "warn"> | undefined;
-  #storesUses = true;
 
-  constructor(database: Database, log?: Pick<Log, "warn">) {
+  constructor(database: Database) {
     this.#database = database;
-    this.#log = log;
   }
 
   /** No other call returns the token, `mucast_<id>_<secret>`. */
@@ -55,12 +51,10 @@ export class KeyStore {
     return { key: apiKeyOf(row), token };
   }
 
-  /** All keys, newest first, revoked ones included. */
   async list(): Promise<ApiKey[]> {
     return (await this.#newestFirst().execute()).map(apiKeyOf);
   }
 
-  /** @param after the id of the last key of the previous page; undefined for the first page. */
   async page(after: string | undefined) {
     let query = this.#newestFirst().limit(MAX_KEYS_OF_PAGE + 1);
     if (after !== undefined) {
@@ -113,16 +107,12 @@ export class KeyStore {
   /** Stores that a key was used now. A database that cannot be written to, as on a full disk, fails no request. */
   async recordUse(id: string): Promise<void> {
     const last_used_at = this.#database.time();
-    try {
-      await this.#database.write((db) =>
-        db.updateTable("api_keys").set({ last_used_at }).where("id", "=", id).execute(),
-      );
-      this.#storesUses = true;
-    } catch (error) {
+    const used = this.#database.write((db) =>
+      db.updateTable("api_keys").set({ last_used_at }).where("id", "=", id).execute(),
+    );
+    await used.catch((error: unknown) => {
       if (!(error instanceof MucastError && error.code === "unavailable")) throw error;
-      if (this.#storesUses) this.#log?.warn({ err: error }, "the last use of an API key could not be stored");
-      this.#storesUses = false;
-    }
+    });
   }
 }
 
@@ -144,7 +134,6 @@ export function newApiKey() {
   return { id, secret, token: `mucast_${id}_${secret}` };
 }
 
-/** Undefined for a token without the form of a key. */
 export function parseApiKey(token: string) {
   return API_KEY.exec(token)?.groups as { readonly id: string; readonly secret: string } | undefined;
 }

@@ -41,7 +41,7 @@ export function oidcAuthenticate(
   return async (authorization) => {
     const token = bearerToken(authorization);
     try {
-      const { payload, protectedHeader } = await verifyToken(token, keys, checks);
+      const { payload, protectedHeader } = await jwtVerify(token, keys, checks);
       checkUse(payload, protectedHeader.typ);
       return { subject: subjectOf(payload.sub!), scopes: readScopes(payload, settings) };
     } catch (error) {
@@ -50,22 +50,6 @@ export function oidcAuthenticate(
       throw refused(error.message, error);
     }
   };
-}
-
-async function verifyToken(token: string, keys: JWTVerifyGetKey, checks: JWTVerifyOptions) {
-  try {
-    return await jwtVerify(token, keys, checks);
-  } catch (error) {
-    if (!(error instanceof errors.JWKSMultipleMatchingKeys)) throw error;
-    for await (const key of error) {
-      try {
-        return await jwtVerify(token, key, checks);
-      } catch (failure) {
-        if (!(failure instanceof errors.JWSSignatureVerificationFailed)) throw failure;
-      }
-    }
-    throw new errors.JWKSNoMatchingKey();
-  }
 }
 
 function checkUse({ sub, cnf }: JWTPayload, typ: unknown): void {
@@ -108,10 +92,7 @@ const FETCH_MILLISECONDS = 5_000;
 /** The issuer's keys could be read, and do not fit the token. */
 const ABOUT_TOKEN = [errors.JWKSNoMatchingKey, errors.JWKSMultipleMatchingKeys, errors.JOSENotSupported];
 
-/**
- * Finds the key of a token among those of an OIDC issuer. jose caches them for ten minutes and reads them again for a token with an
- * unknown key, at most every 30 s. While the issuer cannot be reached, the last known keys are used, and it is asked again after 30 s.
- */
+/** jose caches keys for ten minutes. While the issuer is away, the last known ones are used, and it is asked again after 30 s. */
 function issuerKeys(settings: Settings, log: Log): JWTVerifyGetKey {
   const keptMilliseconds = settings.oidc_keys_seconds * 1_000;
   const cache: Partial<ExportedJWKSCache> = {};
@@ -158,7 +139,6 @@ function issuerKeys(settings: Settings, log: Log): JWTVerifyGetKey {
 
 const metadataSchema = z.looseObject({ issuer: z.string(), jwks_uri: z.url({ protocol: /^https?$/ }) });
 
-/** The URL of an issuer's keys, from its OpenID Connect discovery document. */
 async function discoverJwksUrl(issuer: string): Promise<string> {
   const url = `${issuer.replace(/\/$/, "")}/.well-known/openid-configuration`;
   const signal = AbortSignal.timeout(FETCH_MILLISECONDS);

@@ -13,7 +13,6 @@ import type { Database } from "../database/database.ts";
 import { newRow, type TestDatabase } from "../database/databases.testing.ts";
 import { insertOperation } from "../operations/operations.ts";
 import { recordBlob } from "../store/blobs.ts";
-import { noLog } from "../telemetry/no-telemetry.testing.ts";
 import { StoredBlobs, type StoredBlobsParts } from "./blobs.ts";
 import { spaceOf } from "./storage.ts";
 
@@ -21,7 +20,6 @@ export const NAME = "feature_engine_1.json";
 export const QUOTA = { bytes: 100, blobs: 5 };
 /** The operator, whose space is the root of the storage. */
 export const LOCAL: Caller = { subject: "local", scopes: new Set(["read", "write"]) };
-const never = new AbortController().signal;
 
 /** A separate caller for each test, since the tests share a database. */
 export function newCaller(): Caller {
@@ -103,9 +101,6 @@ export function blobFixture(tested: TestDatabase) {
     });
   }
 
-  /** Finishes interrupted removals, as every service does each hour. */
-  const sweep = (storage = store) => service({ store: storage }).finishRemovals(noLog, never);
-
   const eventParts = () => ({ database, webhooks: [], settings: { events_kept: 10 } });
   /** Stores an operation that names a blob of its caller. @returns its row. */
   const submit = async ({ subject }: Caller, feature: string, options: PayloadOptions = {}) => {
@@ -125,7 +120,7 @@ export function blobFixture(tested: TestDatabase) {
     );
 
   return {
-    ...{ service, put, record, used, sizeOf, storeThat, interruptAll, sweep, submit, trySubmit },
+    ...{ service, put, record, used, sizeOf, storeThat, interruptAll, submit, trySubmit },
     get store() {
       return store;
     },

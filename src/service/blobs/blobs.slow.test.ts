@@ -15,7 +15,7 @@ const CONTENTS = { ticker_count: 2, dates: 10, start: "2024-01-02", end: "2024-0
 
 onEachDatabase((tested) => {
   const fixture = blobFixture(tested);
-  const { service, put, record, used, sizeOf, submit, trySubmit, sweep, interruptAll } = fixture;
+  const { service, put, record, used, sizeOf, submit, trySubmit, interruptAll } = fixture;
 
   /** Stores a blob of 7 bytes as a preparation does. @param meanwhile between its bytes and its record. */
   async function prepare(
@@ -102,38 +102,6 @@ onEachDatabase((tested) => {
     assert.deepEqual(await names(blobs, ben), [NAME]);
   });
 
-  test("pages have each blob once, also if blobs were stored at the same moment or are stored in between", async () => {
-    const [blobs, caller] = [service(), newCaller()];
-    const nameOf = (id: number) => `feature_engine_${id}.json`;
-    for (const id of [1, 2, 3, 4, 5]) await put(blobs, caller, nameOf(id), 1);
-    for (const [ids, time] of [
-      [[1, 2], "2026-01-05T08:30:09.122Z"],
-      [[3, 4, 5], "2026-01-05T08:30:09.123Z"],
-    ] as const) {
-      await fixture.database.write(async (db) => {
-        const rows = db.updateTable("blobs").set({ created_at: new Date(time) });
-        await rows.where("caller", "=", caller.subject).where("name", "in", ids.map(nameOf)).execute();
-      });
-    }
-    const seen: string[] = [];
-    let cursor: string | undefined;
-    do {
-      const page = await blobs.list(caller, { limit: 2, cursor });
-      seen.push(...page.blobs.map(({ name }) => name));
-      cursor = page.cursor;
-      if (seen.length === 2) assert.equal(await blobs.remove(caller, nameOf(4)), true);
-      if (seen.length === 2) await put(blobs, caller, nameOf(6), 1);
-    } while (cursor !== undefined);
-    assert.deepEqual(seen, [5, 4, 3, 2, 1].map(nameOf));
-  });
-
-  test("a cursor of another caller shows nothing of that caller", async () => {
-    const [blobs, ann, ben] = [service(), newCaller(), newCaller()];
-    for (const name of [NAME, "feature_engine_2.json"]) await put(blobs, ann, name, 1);
-    const { cursor } = await blobs.list(ann, { limit: 1 });
-    assert.deepEqual(await names(blobs, ben, { cursor: cursor! }), []);
-  });
-
   test("uploads stay within the quota of bytes one after the other, and concurrent ones of a service too", async () => {
     const [blobs, caller] = [service(), newCaller()];
     const begin = (id: number, bytes?: number) =>
@@ -155,42 +123,6 @@ onEachDatabase((tested) => {
     await put(blobs, newCaller(), "data_extractor_1.json", 100);
     assert.equal(await blobs.remove(caller, "feature_engine_1.json"), true);
     await put(blobs, caller, "data_extractor_1.json", 40);
-  });
-
-  test("a blob counts beside its new version during the upload, and once afterwards", async () => {
-    const [blobs, caller] = [service(), newCaller()];
-    await put(blobs, caller, NAME, 60);
-    await assert.rejects(put(blobs, caller, NAME, 50), isCode("quota_exceeded"));
-    await put(blobs, caller, NAME, 40);
-    assert.deepEqual(await used(caller), { bytes: 40, blobs: 1 });
-    const [small, large] = [
-      (await blobs.beginUpload(caller, NAME, 10))!,
-      (await blobs.beginUpload(caller, NAME, 50))!,
-    ];
-    await small.store.put(small.key, "x".repeat(10));
-    await large.store.put(large.key, "x".repeat(50));
-    await large.finish(50);
-    await small.finish(10);
-    assert.deepEqual(await used(caller), { bytes: 50, blobs: 1 }, "whichever is recorded last");
-  });
-
-  test("the quota counts blobs too, with concurrent uploads, and a stored one may be replaced", async () => {
-    const [blobs, caller] = [service(), newCaller()];
-    const nameOf = (id: number) => `feature_engine_${id}.json`;
-    const begun = await Promise.allSettled(
-      Array.from({ length: 20 }, (_, id) => blobs.beginUpload(caller, nameOf(id), 1)),
-    );
-    const uploads = begun.flatMap((each) => (each.status === "fulfilled" ? [each.value!] : []));
-    assert.equal(uploads.length, QUOTA.blobs);
-    for (const upload of uploads) await upload.close();
-    for (let id = 0; id < QUOTA.blobs; id++) await put(blobs, caller, nameOf(id), 1);
-    await assert.rejects(blobs.beginUpload(caller, "feature_engine_more.json", 1), {
-      code: "quota_exceeded",
-      message: /5 blobs of 5 bytes.*\(stored_blobs_per_caller\)/,
-    });
-    await put(blobs, caller, nameOf(0), 2);
-    assert.equal(await blobs.remove(caller, nameOf(1)), true);
-    await put(blobs, caller, "feature_engine_more.json", 1);
   });
 
   test("a job whose output would not fit is refused, also of concurrent submissions", async () => {
@@ -219,30 +151,11 @@ onEachDatabase((tested) => {
     assert.deepEqual(row.options, options);
     for (const name of [NAME, earlier])
       await assert.rejects(blobs.remove(caller, name), { code: "blob_in_use", message: new RegExp(row.id) });
-    await interruptAll();
-    await sweep();
-    assert.equal(await sizeOf(blobs, caller), 10);
     assert.equal(await blobs.remove(caller, other), true);
     const ending = { status: "Canceled", problem: canceledProblem() } as const;
     const ended = await endOperation(fixture.eventParts, row, ending);
     assert.deepEqual(ended?.options, {}, "forgotten with the config");
     for (const name of [NAME, earlier]) assert.equal(await blobs.remove(caller, name), true);
-  });
-
-  test("an output counts and is found once its operation has succeeded, and can be removed", async () => {
-    const [blobs, caller] = [service(), newCaller()];
-    await put(blobs, caller, NAME, 10);
-    const row = await submit(caller, NAME);
-    const name = `ml_engine_${row.id}.json`;
-    const urls = { output_url: `/data/${name}`, output_name: name };
-    const record = { status: "Succeeded", ...urls, execution_name: "ml-worker-job-1" } as const;
-    await fixture.store.within(row.space).put(`data/${name}`, "1234567");
-    assert.equal(await blobs.remove(caller, name), false);
-    await endOperation(fixture.eventParts, row, { status: "Succeeded", record, bytes: 7 });
-    assert.deepEqual(await used(caller), { bytes: 17, blobs: 2 });
-    assert.equal(await sizeOf(blobs, caller, name), 7);
-    for (const each of [NAME, name]) assert.equal(await blobs.remove(caller, each), true);
-    assert.deepEqual(await used(caller), { bytes: 0, blobs: 0 });
   });
 
   test("of a concurrent removal and submission one is refused", async () => {
@@ -261,25 +174,20 @@ onEachDatabase((tested) => {
     }
   });
 
-  test("a removal that the storage refused is done by the next request, upload or sweep", async () => {
+  test("a removal that the storage refused is done by the next request or upload", async () => {
     const [blobs, failing, caller] = [service(), refusing(), newCaller()];
-    for (const next of [
-      () => blobs.remove(caller, NAME),
-      () => put(blobs, caller, NAME, 10),
-      () => sweep(),
-    ]) {
+    for (const next of [() => put(blobs, caller, NAME, 10), () => blobs.remove(caller, NAME)]) {
       await put(blobs, caller, NAME, 10);
       for (let times = 0; times < 2; times++)
         await assert.rejects(failing.remove(caller, NAME), isCode("storage_failed"));
       assert.equal(await blobs.find(caller, NAME), undefined);
-      await assert.rejects(failing.beginUpload(caller, NAME, 1), isCode("storage_failed"));
       await next();
     }
     assert.deepEqual(await used(caller), { bytes: 0, blobs: 0 });
     assert.equal(await fixture.store.within(spaceOf(caller.subject)).stat(`data/${NAME}`), undefined);
   });
 
-  test("an upload, a removal and a sweep leave a removal in progress alone", async () => {
+  test("an upload and another removal leave a removal in progress alone", async () => {
     const [blobs, caller] = [service(), newCaller()];
     const [reached, gate] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
     const slow = fixture.storeThat((own) => ({
@@ -294,8 +202,6 @@ onEachDatabase((tested) => {
     await reached.promise;
     await assert.rejects(blobs.beginUpload(caller, NAME, 5), isCode("unavailable"));
     assert.equal(await blobs.remove(caller, NAME), false);
-    await sweep();
-    assert.deepEqual(await used(caller), { bytes: 10, blobs: 1 });
     gate.resolve();
     assert.equal(await removed, true);
     await put(blobs, caller, NAME, 5);
@@ -361,47 +267,33 @@ onEachDatabase((tested) => {
   }
 
   for (const when of ["before", "after"] as const) {
-    test(`a removal that is killed ${when} the bytes are removed is finished, and no job names its blob`, async () => {
+    test(`a removal that is killed ${when} the bytes are removed is finished by the next upload, and no job names its blob`, async () => {
       const [alive, caller] = [service(), newCaller()];
       await put(alive, caller, NAME, 10);
       await killed("remove", when, (blobs) => blobs.remove(caller, NAME));
       assert.equal(await sizeOf(alive, caller), undefined);
       assert.equal(await trySubmit(caller, NAME), "url_not_allowed");
-      await sweep();
       await assert.rejects(alive.beginUpload(caller, NAME, 1), isCode("unavailable"));
       // As ten minutes later.
       await interruptAll();
-      await sweep();
-      assert.deepEqual(await used(caller), { bytes: 0, blobs: 0 });
       await put(alive, caller, NAME, 20);
-      await sweep();
       assert.equal(await sizeOf(alive, caller), 20);
+      assert.deepEqual(await used(caller), { bytes: 20, blobs: 1 });
     });
   }
 
   test("an upload of the operator that is killed is never open to other callers, and can be sent again", async () => {
-    const [before, alive] = [await used(LOCAL), service()];
-    for (const [attempt, stored] of [
-      [(name: string) => killed("put", "after", (blobs) => put(blobs, LOCAL, name, 20)), 20],
-      [(name: string) => killed("put", "before", (blobs) => put(blobs, LOCAL, name, 20)), undefined],
-    ] as const) {
-      const [again, given] = [newName(), newName()];
-      for (const name of [again, given]) {
-        await attempt(name);
-        assert.equal((await fixture.store.stat(`data/${name}`))?.size, stored);
-        assert.equal(await alive.find(LOCAL, name), undefined);
-        // Without its row, these bytes would be open.
-        await fixture.store.put(`data/${name}`, "x");
-        assert.equal(await alive.isOpen(name), false);
-      }
-      await put(alive, LOCAL, again, 30);
-      assert.equal(await sizeOf(alive, LOCAL, again), 30);
-      assert.equal(await alive.remove(LOCAL, again), true);
-      // As a week later.
-      await interruptAll();
-      await sweep();
-      assert.equal(await fixture.store.stat(`data/${given}`), undefined);
+    const alive = service();
+    for (const when of ["before", "after"] as const) {
+      const name = newName();
+      await killed("put", when, (blobs) => put(blobs, LOCAL, name, 20));
+      assert.equal(await alive.find(LOCAL, name), undefined);
+      // Without its row, these bytes would be open.
+      await fixture.store.put(`data/${name}`, "x");
+      assert.equal(await alive.isOpen(name), false);
+      await put(alive, LOCAL, name, 30);
+      assert.equal(await sizeOf(alive, LOCAL, name), 30);
+      assert.equal(await alive.remove(LOCAL, name), true);
     }
-    assert.deepEqual(await used(LOCAL), before ?? { bytes: 0, blobs: 0 });
   });
 });

@@ -6,7 +6,6 @@ import { MucastError } from "../../contract/errors/errors.ts";
 import type { Caller } from "../auth/caller.ts";
 import type { Database } from "../database/database.ts";
 import type { Statements } from "../database/tables.ts";
-import { logFirst, repeatSweep } from "../row-sweep.ts";
 import {
   addUsage,
   lockUsage,
@@ -20,11 +19,9 @@ import {
 } from "../store/blobs.ts";
 import { cursorAfter, parseCursor } from "../store/cursors.ts";
 import { ACTIVE_STATUSES } from "../store/operation-view.ts";
-import type { Log } from "../telemetry/log.ts";
 import { spaceOf, storageFailed } from "./storage.ts";
 
 export interface BlobAddress {
-  /** Empty for the root of the storage. */
   readonly space: string;
   readonly store: BlobStore;
   readonly key: string;
@@ -53,21 +50,14 @@ interface OwnedBlob extends StorageKey {
 /** An upload in progress. The database counts it only once it is recorded, so this service counts it before. */
 interface Uploading extends OwnedBlob {
   bytes: number;
-  /** 1 if it adds a blob to those of the caller. */
   readonly blobs: number;
   /** What the caller had stored when the upload began, and has stored since through this service. */
   stored: Usage;
 }
 
-/**
- * A removal that takes longer counts as interrupted. Until then, only one service does it: a second one might remove a blob that was
- * uploaded after the first had finished. Longer than the storage takes for a request with all its retries.
- */
+/** A longer removal counts as interrupted. Until then one service does it: a second might remove a blob uploaded since. */
 const REMOVAL_SECONDS = 600;
-/** A name that was reserved for longer belongs to an upload that failed, or whose service was killed. */
-const RESERVED_SECONDS = 7 * 86_400;
 const RETRY_SECONDS = 1;
-const HOUR_MILLISECONDS = 3_600_000;
 const MAX_OPERATIONS_LISTED = 10;
 
 const KIND = sql<BlobKind>`case
@@ -80,8 +70,7 @@ const KIND = sql<BlobKind>`case
  * blobs of other callers.
  *
  * A caller finds a blob if its row is `stored`. An upload stores the bytes, then the row. A removal makes the row `removing`, which hides
- * the blob, removes the bytes, then the row. If it is interrupted, the next request for the name, or the hourly sweep, finishes it. Bytes
- * without a row are orphans that no caller finds, except in the root of the storage: there, they are the operator's own, and jobs of all
+ * the blob, removes the bytes, then the row. If it is interrupted, the next request for the name finishes it. Bytes without a row are orphans that no caller finds, except in the root of the storage: there, they are the operator's own, and jobs of all
  * callers may read them. So an upload into the root makes a row `reserved` before the bytes, hidden like a removal.
  */
 export class StoredBlobs {
@@ -92,7 +81,6 @@ export class StoredBlobs {
     this.#parts = parts;
   }
 
-  /** Lists the caller's blobs, newest first. @throws MucastError invalid_request for an unknown cursor. */
   async list({ subject: caller }: Caller, { kind, limit, cursor }: BlobListQuery) {
     const { database, store } = this.#parts;
     let query = database.db
@@ -122,10 +110,7 @@ export class StoredBlobs {
     return row?.state === "stored" ? row : undefined;
   }
 
-  /**
-   * Whether every caller may read a blob at the root of the storage: the operator put it there, and it belongs to no caller. If there is only
-   * one caller, a payload may name a blob that does not exist yet.
-   */
+  /** Whether every caller may read a blob at the root of the storage: the operator put it there, and it belongs to no caller. */
   async isOpen(name: string): Promise<boolean> {
     const { settings, store } = this.#parts;
     if ((await this.#findOwnerAtRoot(name)) !== undefined) return false;
@@ -155,11 +140,7 @@ export class StoredBlobs {
     return owner === caller || (owner === undefined && isFree) ? address : undefined;
   }
 
-  /**
-   * Begins an upload, if the quota has room for it. @param bytes undefined if the length is not known in advance.
-   * @returns undefined if the caller may not write there.
-   * @throws MucastError quota_exceeded; too_large for more than the whole quota; unavailable during a removal of the blob; storage_failed.
-   */
+  /** @param bytes undefined if not known in advance. @returns undefined if the caller may not write there. */
   async beginUpload(owner: Caller, name: string, bytes?: number) {
     const { database, quota, settings } = this.#parts;
     const caller = owner.subject;
@@ -196,11 +177,9 @@ export class StoredBlobs {
     }
     return {
       ...address,
-      /** Throws quota_exceeded if there is no room for so many bytes, received or to be received. */
       checkRoom: (needed: number): void => this.#takeRoom(upload, needed),
       /** Records the blob once the store has it. Throws unavailable if the caller removes the blob meanwhile. */
       finish: (size: number, known?: KnownContents): Promise<void> => this.#finishUpload(upload, size, known),
-      /** Ends the upload, whether it has finished or not. */
       close: async (): Promise<void> => {
         const isUnfinished = this.#uploads.delete(upload);
         // If bytes are stored without a record, by this or another upload, the name stays reserved.
@@ -242,7 +221,6 @@ export class StoredBlobs {
       other.stored = sum(other.stored, { bytes, blobs: upload.blobs });
   }
 
-  /** @returns false if there is no such blob, or if another request is removing it. @throws MucastError blob_in_use, storage_failed. */
   async remove(caller: Caller, name: string): Promise<boolean> {
     const row = await this.#readRow(caller.subject, name);
     const space = (row ?? (await this.find(caller, name)))?.space;
@@ -253,29 +231,7 @@ export class StoredBlobs {
     return (await this.#removeBlob(blob, row === undefined ? "unrecorded" : "recorded")) && isThere;
   }
 
-  /** Finishes interrupted removals, at once and then every hour. @returns a function that stops it. */
-  keepFinishingRemovals(log: Log): () => Promise<void> {
-    return repeatSweep(this.finishRemovals.bind(this, log), HOUR_MILLISECONDS, (error) =>
-      log.warn({ err: error }, "interrupted removals could not be read; the service will try again"),
-    );
-  }
-
-  async finishRemovals(log: Log, signal: AbortSignal): Promise<void> {
-    const { database } = this.#parts;
-    const warn = logFirst(log, "a blob could not be removed yet");
-    for (const row of await this.#selectRows(database.db).where("removed_at", "is not", null).execute()) {
-      if (signal.aborted) return;
-      if (!row.isInterrupted) continue;
-      const failed = (error: unknown) => warn({ err: error, name: row.name });
-      await this.#removeBlob(row, "interrupted").catch(failed);
-    }
-  }
-
-  /**
-   * Hides a blob from its caller, then removes its bytes and its row. If a submission that names the blob runs concurrently, either it
-   * comes first and the blob stays, or it comes later and is refused.
-   * @param seen the blob as it was before. @returns false if another request removes the bytes, or has done so.
-   */
+  /** A submission that names the blob meanwhile either comes first, and the blob stays, or comes later and is refused. */
   async #removeBlob(blob: OwnedBlob, seen: "recorded" | "unrecorded" | "interrupted"): Promise<boolean> {
     const { caller, name } = blob;
     const isClaimed = await this.#lock(caller, async (db) => {
@@ -337,12 +293,11 @@ export class StoredBlobs {
     return rows.where(({ and }) => and({ caller, name })).executeTakeFirst();
   }
 
-  /** With `isInterrupted`: whether no service is removing or uploading a hidden blob any more. */
+  /** With `isInterrupted`: whether no service is removing it any more. */
   #selectRows(db: Statements) {
     const { database } = this.#parts;
-    const isInterrupted = sql<boolean>`(state = 'removing' and removed_at < ${database.time(-REMOVAL_SECONDS)}
-      or state = 'reserved' and removed_at < ${database.time(-RESERVED_SECONDS)})`.as("isInterrupted");
-    return db.selectFrom("blobs").select(["caller", "name", "space", "state", isInterrupted]);
+    const isLate = sql<boolean>`state = 'removing' and removed_at < ${database.time(-REMOVAL_SECONDS)}`;
+    return db.selectFrom("blobs").select(["caller", "name", "space", "state", isLate.as("isInterrupted")]);
   }
 
   /** The caller who has recorded the blob of that name at the root, or whose operation writes it. */

@@ -10,13 +10,9 @@ import { type ServiceUrls, spaceOf } from "./storage.ts";
 
 type BlobOwners = Pick<StoredBlobs, "locate" | "isOpen">;
 
-/** As the row of an operation stores them, with the recorded blobs among them. */
 export type StoredInputs = Awaited<ReturnType<InputUrls["resolve"]>>;
 
-/**
- * Turns URLs of payloads that name the service's own blobs into paths of the storage, `/data/<name>` or `/<space>/data/<name>`, and
- * back. A stored path stays valid if the service restarts at another address, or another service on the same storage runs the job.
- */
+/** The URL of an own blob becomes a path, `/data/<name>` or `/<space>/data/<name>`, which is valid at every address of the service. */
 export class InputUrls {
   readonly #urls: ServiceUrls;
   readonly #owners: BlobOwners;
@@ -54,7 +50,6 @@ export class InputUrls {
     return policy.container === undefined ? `${jobBase}/data/${key.name}` : `${jobBase}${stored}`;
   };
 
-  /** @throws MucastError url_not_allowed for a blob that the caller may not read. */
   async resolve(
     caller: Caller,
     payload: Pick<ParsedPayload, "featureUrl" | "dataExtractorUrl"> & Partial<Pick<ParsedPayload, "options">>,
@@ -93,10 +88,7 @@ export class InputUrls {
     throw notOwned(path, stored);
   }
 
-  /**
-   * The own blob that a URL names; undefined for a URL that the service does not read with its own credentials. `space` is undefined if
-   * the URL does not say: the service looks among the caller's blobs, then among the operator's.
-   */
+  /** Undefined for a URL that is not read with the service's own credentials. `space` is undefined if the URL does not say. */
   #namedBlob(url: string): { readonly name: string; readonly space: string | undefined } | undefined {
     const plain = url.split("?")[0]!;
     const base = this.#urls.bases.find((candidate) => plain.startsWith(`${candidate}/data/`));

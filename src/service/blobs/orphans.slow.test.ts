@@ -6,7 +6,7 @@ import { after, test } from "node:test";
 import { FolderStore } from "../../blob/folder/folder-store.ts";
 import { onEachDatabase } from "../database/databases.testing.ts";
 import { blobFixture, newCaller } from "./blob-fixture.testing.ts";
-import { findOrphans, namesAnyBlob, type Orphan, removeOrphan } from "./orphans.ts";
+import { findOrphans, type Orphan, removeOrphan } from "./orphans.ts";
 import { spaceOf } from "./storage.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "mucast-orphans-"));
@@ -80,24 +80,5 @@ onEachDatabase((tested) => {
       assert.equal(await removeOrphan(fixture.database.db, store, orphan), orphan.key === `data/${lost}`);
     assert.notEqual(await own.stat(`data/${again}`), undefined);
     assert.equal(await own.stat(`data/${lost}`), undefined);
-  });
-
-  test("many blobs are compared in batches, and a database that names none of them is known by that", async () => {
-    const { db } = fixture.database;
-    const caller = newCaller();
-    const space = spaceOf(caller.subject);
-    const nameOf = (i: number) => `feature_engine_many${i}.json`;
-    async function* list() {
-      for (let i = 0; i < 1_201; i++)
-        yield { space, key: `data/${nameOf(i)}`, size: 1, modifiedAt: new Date(0) };
-      for (const key of ["status/readiness.0.json", "status/unknown.1.json"])
-        yield { space, key, size: 1, modifiedAt: new Date(0) };
-    }
-    assert.equal(await namesAnyBlob(db, { list }), false);
-    for (const i of [1_200, 0, 500]) {
-      await record(caller, nameOf(i));
-      assert.equal(await namesAnyBlob(db, { list }), true);
-    }
-    assert.equal((await collect({ list })).length, 1_199);
   });
 });

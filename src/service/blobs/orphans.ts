@@ -13,14 +13,10 @@ type BlobList = Pick<JobStore, "list">;
 export interface Orphan extends ListedBlob {
   /** Directly in `data/` of the storage, where operators also put files of their own, which have no record either. */
   readonly isAtRoot: boolean;
-  /** Until then, its upload or its job may still record it. */
   readonly oldAt: Date;
 }
 
-/**
- * The blobs that no row of the database names, as after the restore of a dump that is older than they are: no caller can read those in a
- * caller's space, and no quota counts them. The output of an active operation, which the next start may adopt, is no orphan.
- */
+/** Blobs that no row names, as after the restore of an older dump. The output of an active operation, which a start may adopt, is none. */
 export async function* findOrphans(db: Statements, store: BlobList): AsyncGenerator<Orphan, void> {
   for await (const batch of batchesOf(store)) yield* (await lookUp(db, batch)).orphans;
 }

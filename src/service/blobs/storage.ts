@@ -26,11 +26,7 @@ export interface ServiceUrls {
 
 export type Storage = Awaited<ReturnType<typeof openStorage>>;
 
-/**
- * @returns the store for HTTP, whose URLs of blobs are `/data/<name>`, and for commands; its folder, which Azure and S3 lack; and `at`, for
- * what the address of the service decides: the store whose URLs appear in results, the URLs of the blobs, and how a job opens them.
- * @throws MucastError invalid_request for a faulty `blob_url`, allowed URL or private origin.
- */
+/** @returns the store for HTTP and commands; the folder, if it is one; and `at`, for what the address of the service decides. */
 export async function openStorage(settings: ServiceSettings, env: NodeJS.ProcessEnv) {
   const { blob_url: blobUrl } = settings;
   const publicUrl = settings.public_url?.replace(/\/+$/, "");
@@ -66,18 +62,13 @@ export async function openStorage(settings: ServiceSettings, env: NodeJS.Process
   };
 }
 
-/** @param address `http://host:port`, on which the service listens. @param publicUrl without a trailing slash. */
 export function serviceBases(address: string, publicUrl: string | undefined): string[] {
   const { port } = new URL(address);
   const loopback = ["127.0.0.1", "localhost", "[::1]"].map((host) => `http://${host}:${port || 80}`);
   return [...new Set([...(publicUrl === undefined ? [] : [publicUrl]), address, ...loopback])];
 }
 
-/**
- * Creates a missing folder of the blobs; uploads never create it, because a blob written after the folder was moved away would be lost.
- * Restricts one in the data folder to its owner, since older versions left it open. The operator's own elsewhere keeps its permissions.
- * @param folder absolute, like `dataDir`. @throws MucastError output_failed if it cannot be created.
- */
+/** Uploads never create a missing folder: a blob written after the folder was moved away would be lost. Older versions left it open. */
 export async function openBlobFolder(folder: string, dataDir: string): Promise<void> {
   try {
     await (folder === join(dataDir, "blobs") ? chmod(folder, 0o700) : access(folder));
@@ -95,10 +86,7 @@ export async function openBlobFolder(folder: string, dataDir: string): Promise<v
 
 const KEY_SUBJECT = /^key:[0-9a-f]{16}$/;
 
-/**
- * The space of a caller in the storage: `key-<id>` for an API key, `sub-<SHA-256>` for any other subject, since its text can be
- * anything, and empty, the root of the storage, for the caller `local`. No two subjects share a space.
- */
+/** `key-<id>` for an API key, `sub-<SHA-256>` for any other subject, the root of the storage for `local`. No two subjects share one. */
 export function spaceOf(subject: string): string {
   if (subject === LOCAL_SUBJECT) return "";
   if (KEY_SUBJECT.test(subject)) return subject.replace(":", "-");

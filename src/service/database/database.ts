@@ -10,22 +10,14 @@ export const CHANNEL = "mucast_operations";
 
 export interface Listener {
   onNotification(payload: string): void;
-  /** Notifications may have been missed: look again. */
   onMissed(): void;
 }
 
-/**
- * The database: one SQLite file, which several processes of one machine can open, or a PostgreSQL server. Every statement throws
- * MucastError unavailable if the database cannot answer now; a later call may succeed.
- */
+/** One SQLite file, or a PostgreSQL server. Every statement throws MucastError unavailable if the database cannot answer now. */
 export interface Database {
   readonly kind: "sqlite" | "postgres";
-  /** For statements that change nothing. */
   readonly db: Statements;
-  /**
-   * Runs `body` in a transaction that may write, and commits it to the disk. `body` awaits nothing but its statements: with SQLite, every
-   * other writer waits meanwhile.
-   */
+  /** In a transaction. `body` awaits nothing but its statements: with SQLite, every other writer waits meanwhile. */
   write<T>(body: (db: Statements) => Promise<T>): Promise<T>;
   /** Stores events, and notifies every service of each when the transaction commits. */
   insertEvents(db: Statements, events: readonly EventRow[]): Promise<void>;
@@ -38,7 +30,6 @@ export interface Database {
   secondsSince(column: string): RawBuilder<number>;
   /** Ends a select that locks its rows of `table` for the transaction, or skips those that are locked. SQLite has one writer at a time. */
   lock(table: string, others: "wait" | "skip"): RawBuilder<unknown>;
-  /** Whether a JSON list of texts has all of `values`. */
   hasAll(column: string, values: readonly string[]): RawBuilder<SqlBool>;
   jsonBytes(column: string): RawBuilder<number>;
 }
@@ -46,7 +37,6 @@ export interface Database {
 export type DatabaseSettings = Pick<ServiceSettings, "data_dir"> &
   Partial<Pick<ServiceSettings, "database_url" | "database_listen_url" | "database_connections">>;
 
-/** Opens the database of the settings and brings its tables up to date. @param onMigrated called if they had another version. */
 export async function openDatabase(
   settings: DatabaseSettings,
   onMigrated: (migration: Migration) => void = () => undefined,
@@ -62,7 +52,6 @@ export async function openDatabase(
   }
 }
 
-/** Opens the database of the settings with the tables that it has. */
 export async function openUnmigrated(settings: DatabaseSettings): Promise<Database> {
   const { database_url: url, database_listen_url: listenUrl, database_connections: connections } = settings;
   if (url === undefined) return (await import("./sqlite.ts")).openSqlite(settings.data_dir);

@@ -10,7 +10,7 @@ import type { MucastError } from "../../contract/errors/errors.ts";
 import type { Database } from "./database.ts";
 import { storeQueued } from "./databases.testing.ts";
 import { openPostgres, postgresName } from "./postgres.ts";
-import { migrate, schemaVersion } from "./schema.ts";
+import { migrate } from "./schema.ts";
 
 let server: Postgres;
 let url: string;
@@ -121,20 +121,6 @@ test("services that start at the same moment on a new database all find its sche
     const own = await server.newDatabase();
     await Promise.all(Array.from({ length: 8 }, () => open(own, 1)));
   }
-});
-
-test("a connection alone creates no schema, and a user who may not create one is told so", async () => {
-  const own = await server.newDatabase();
-  await operator.query("create role reader login password 'reader'");
-  const reader = await openPostgres(own.replace(/\/\/[^@]*@/, "//reader:reader@"), { connections: 1 });
-  opened.push(reader);
-  assert.equal(await schemaVersion(reader), 0);
-  await assert.rejects(migrate(reader), (error: MucastError) => {
-    assert.equal(error.code, "unavailable");
-    assert.match(error.message, /refuses to create the schema mucast: permission denied for database/);
-    return true;
-  });
-  assert.equal(await schemaVersion(reader), 0);
 });
 
 test("two services on a server with few connections wait for one and lose no request", async () => {

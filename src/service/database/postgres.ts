@@ -27,12 +27,7 @@ const BEGIN =
   `begin; set local lock_timeout = ${TIMES.lock}; set local statement_timeout = ${TIMES.statement}; ` +
   `set local idle_in_transaction_session_timeout = ${TIMES.statement}`;
 
-/**
- * Connects to a PostgreSQL server, directly or through a pooler such as PgBouncer in transaction mode, and changes nothing.
- * @param url `postgresql://…`; no message shows it.
- * @param options `listenUrl`: a direct URL for notifications, where `url` leads through a pooler. `connections`: the maximum, in addition
- * to the one that listens.
- */
+/** @param url of a server or a pooler. @param options `listenUrl`: past the pooler; `connections`: besides the one that listens. */
 export async function openPostgres(
   url: string,
   options: { readonly listenUrl?: string | undefined; readonly connections?: number | undefined } = {},
@@ -112,11 +107,9 @@ class ServerDatabase implements Database {
   }
 
   async listen(listener: Listener): Promise<() => Promise<void>> {
-    const listening = new Listening(this.#listenUrl, listener, async () => {
+    return startListening(this.#listenUrl, listener, async () => {
       await sql`select pg_notify(${CHANNEL}, ${PROBE})`.execute(this.db);
     });
-    await listening.start();
-    return () => listening.close();
   }
 
   time(seconds = 0) {
@@ -144,7 +137,6 @@ class ServerDatabase implements Database {
   }
 }
 
-/** A connection for one statement or transaction. */
 async function lend(pool: pg.Pool): Promise<PostgresPoolClient> {
   const client = await connectWhenFree(() => pool.connect());
   let isBroken = false;
@@ -177,68 +169,54 @@ async function connectWhenFree<T>(connect: () => Promise<T>): Promise<T> {
 /** A notification that a service sends to itself: behind a pooler, LISTEN succeeds and hears nothing. */
 const PROBE = "probe:";
 
-/** Listens over a connection of its own, and reconnects if it breaks. Until the first notification arrives, it asks every second. */
-class Listening {
-  readonly #url: string;
-  readonly #listener: Listener;
-  readonly #probe: () => Promise<void>;
-  #client: pg.Client | undefined;
-  #timer: NodeJS.Timeout | undefined;
-  readonly #polling: NodeJS.Timeout;
-  #hears = false;
-  #closed = false;
+/** Over a connection of its own, which reconnects if it breaks. Until the first notification arrives, it asks every second. */
+async function startListening(url: string, listener: Listener, probe: () => Promise<void>) {
+  let client: pg.Client | undefined;
+  let timer: NodeJS.Timeout | undefined;
+  let [hears, isClosed] = [false, false];
+  const polling = setInterval(() => hears || listener.onMissed(), TIMES.poll);
 
-  constructor(url: string, listener: Listener, probe: () => Promise<void>) {
-    this.#url = url;
-    this.#listener = listener;
-    this.#probe = probe;
-    this.#polling = setInterval(() => this.#hears || listener.onMissed(), TIMES.poll);
-  }
-
-  async start(): Promise<void> {
-    try {
-      await mapErrors(() => connectWhenFree(() => this.#connect()));
-    } catch (error) {
-      await this.close();
-      throw error;
-    }
-  }
-
-  async #connect(): Promise<void> {
-    const client = new pg.Client({ ...configOf(this.#url), connectionTimeoutMillis: TIMES.connect });
-    this.#client = client;
-    client.on("notification", ({ payload = "" }) => {
-      this.#hears = true;
-      if (payload !== PROBE) this.#listener.onNotification(payload);
+  async function connect(): Promise<void> {
+    const opened = new pg.Client({ ...configOf(url), connectionTimeoutMillis: TIMES.connect });
+    client = opened;
+    opened.on("notification", ({ payload = "" }) => {
+      hears = true;
+      if (payload !== PROBE) listener.onNotification(payload);
     });
-    client.on("error", () => this.#reconnectLater(client));
-    client.on("end", () => this.#reconnectLater(client));
-    await client.connect();
-    await client.query(`listen ${CHANNEL}`);
-    await this.#probe();
+    for (const event of ["error", "end"] as const) opened.on(event, () => reconnectLater(opened));
+    await opened.connect();
+    await opened.query(`listen ${CHANNEL}`);
+    await probe();
   }
 
-  async close(): Promise<void> {
-    this.#closed = true;
-    clearTimeout(this.#timer);
-    clearInterval(this.#polling);
-    await this.#client?.end();
-  }
-
-  /** Once for each broken client. */
-  #reconnectLater(client: pg.Client): void {
-    if (this.#closed || this.#client !== client) return;
-    this.#client = undefined;
-    this.#hears = false;
-    client.end().catch(() => undefined);
-    this.#timer = setTimeout(async () => {
+  function reconnectLater(broken: pg.Client): void {
+    // Once for each broken client.
+    if (isClosed || client !== broken) return;
+    client = undefined;
+    hears = false;
+    broken.end().catch(() => undefined);
+    timer = setTimeout(async () => {
       try {
-        await this.#connect();
-        this.#listener.onMissed();
+        await connect();
+        listener.onMissed();
       } catch {
-        if (this.#client) this.#reconnectLater(this.#client);
+        if (client) reconnectLater(client);
       }
     }, TIMES.reconnect);
+  }
+
+  const close = async () => {
+    isClosed = true;
+    clearTimeout(timer);
+    clearInterval(polling);
+    await client?.end();
+  };
+  try {
+    await mapErrors(() => connectWhenFree(connect));
+    return close;
+  } catch (error) {
+    await close();
+    throw error;
   }
 }
 
@@ -261,7 +239,6 @@ const PASSING_STATES: readonly (readonly [state: string, message: string])[] = [
 ];
 const PASSING_CODE = /^(ECONN|EPIPE|ETIMEDOUT|ENOTFOUND|EAI_AGAIN|EHOSTUNREACH|ENETUNREACH|ENOENT)/;
 
-/** Runs `body`. @throws MucastError unavailable instead of an error after which a later call may succeed. */
 async function mapErrors<T>(body: () => Promise<T>): Promise<T> {
   try {
     return await body();

@@ -9,12 +9,7 @@ import type { Statements } from "./tables.ts";
 export const VERSION = 14;
 const OLDEST = 13;
 
-/**
- * Brings the tables to this program's version in one transaction. On large tables it takes minutes, and services that start meanwhile
- * wait for it.
- * @returns the versions before, 0 for a new database, and after.
- * @throws MucastError unavailable if another version of mucast is needed first, or a service of an earlier version still runs.
- */
+/** On large tables it takes minutes, and services that start meanwhile wait for it. */
 export async function migrate(database: Database) {
   const began = performance.now();
   const from = await schemaVersion(database);
@@ -25,7 +20,6 @@ export async function migrate(database: Database) {
 
 export type Migration = Awaited<ReturnType<typeof migrate>>;
 
-/** The version of the tables; 0 for a new database. Changes nothing. */
 export async function schemaVersion({ kind, db }: Database): Promise<number> {
   const exists =
     kind === "sqlite"
@@ -79,7 +73,6 @@ async function preparePostgres(db: Statements): Promise<void> {
   }
 }
 
-/** Version 13 has leases with an end. @throws MucastError unavailable while a service of 0.2.0 holds one. */
 async function checkNoEarlierService(db: Statements): Promise<void> {
   const { rows } = await sql<{ held: number }>`select count(*) as held from mucast.operations
     where status = 'Running' and owner is not null and lease_until > now()`.execute(db);
@@ -112,7 +105,6 @@ const SQLITE = {
   /** A number that grows with each row, and the column beside it that names the row. */
   serial: "integer primary key autoincrement",
   besideSerial: "text not null unique",
-  /** The row's only key. */
   key: "integer primary key autoincrement",
 };
 

@@ -20,7 +20,6 @@ export function sqliteFile(dataDir: string): string {
   return join(dataDir, "mucast.db");
 }
 
-/** The file of an existing database. @throws MucastError invalid_request if there is none. */
 export function requireSqlite(dataDir: string): string {
   const path = sqliteFile(dataDir);
   if (existsSync(path)) return path;
@@ -28,11 +27,7 @@ export function requireSqlite(dataDir: string): string {
   throw new MucastError("invalid_request", `there is no ${path}`, { path });
 }
 
-/**
- * Opens the database of a data folder, or creates it. Its log is synced at each commit, so what was committed survives a loss of power.
- * The folder must be on a disk of this machine: SQLite's shared memory does not work over a network.
- * @throws MucastError output_failed if it cannot be created, unavailable if it cannot be opened.
- */
+/** What was committed survives a loss of power. The folder is on a disk of this machine: SQLite's shared memory needs that. */
 export function openSqlite(dataDir: string): Database {
   const isNew = !existsSync(sqliteFile(dataDir));
   if (isNew) checkNotEarlier(dataDir);
@@ -76,7 +71,6 @@ class EmbeddedDatabase implements Database {
   /** Sees the commits of other processes as news, and its own not. */
   readonly #connection: DatabaseSync;
   readonly #listeners = new Set<Listener>();
-  /** The last transaction, which the next one waits for. */
   #last: Promise<unknown> = Promise.resolve();
   #notifications: string[] = [];
 
@@ -130,7 +124,6 @@ class EmbeddedDatabase implements Database {
     this.#notifications.push(...events.map(({ type, operation_id }) => `${type}:${operation_id}`));
   }
 
-  /** Hears of this process's own events as they happen, and looks for commits of other processes. */
   async listen(listener: Listener): Promise<() => Promise<void>> {
     const statement = this.#connection.prepare("pragma data_version");
     const version = () => {
@@ -242,11 +235,7 @@ function mapError(cause: unknown): unknown {
   return new MucastError("unavailable", message, { retryAfter: 5 }, { cause });
 }
 
-/**
- * Copies the database of a data folder as it is at this moment, while services run and write. The file has its name once it is complete
- * and on the disk.
- * @throws MucastError invalid_request if the file exists or there is no database; output_failed.
- */
+/** Copies the database as it is at this moment, while services write. The file has its name once it is complete and on the disk. */
 export async function backUpSqlite(dataDir: string, file: string): Promise<void> {
   const source = requireSqlite(dataDir);
   const exists = new MucastError("invalid_request", `${file} exists already; give a new file`, {

@@ -18,9 +18,7 @@ type OptionalTime = ColumnType<Date | null, Date | null | undefined, Date | null
 
 /** What the rows have that one service at a time works on; see leases.ts. */
 interface Leased {
-  /** The service that works on it; null if none does. */
   owner: string | null;
-  /** Changes with each renewal. */
   beat: Generated<number>;
   /** Counts the claims. It fences a service that has lost the row. */
   attempt: Generated<number>;
@@ -38,7 +36,6 @@ export interface Tables {
     id: string;
     ordinal: Generated<number>;
     caller: string;
-    /** The caller's space of the storage when the operation was submitted. */
     space: string;
     operation: SubmittedOperation;
     feature_url: string;
@@ -113,7 +110,6 @@ export interface Tables {
     caller: string;
     name: string;
     space: string;
-    /** Null if unknown. */
     bytes: number | null;
     contents: Json<BlobContents> | null;
     created_at: Time;
@@ -133,14 +129,12 @@ export interface Tables {
   };
   /** The issuer of the callers `oidc:<sub>`, in one row. Callers of another issuer name theirs. */
   first_oidc_issuer: { is_only: Generated<boolean>; issuer: string };
-  /** One row, which the check of readiness writes. */
   readiness: { id: number; checked_at: Time };
   migrations: { version: number; applied_at: Time };
 }
 
 export type OperationRow = Selectable<Tables["operations"]>;
 
-/** Statements, by themselves or in a transaction. */
 export type Statements = Kysely<Tables>;
 
 /** Columns that SQLite stores as JSON text. */

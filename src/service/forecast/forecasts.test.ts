@@ -88,32 +88,6 @@ describe("a forecast", () => {
     assert.equal((await ask(TEXT)).forecasts.length, 4);
   });
 
-  test("has no interval if the newest forecast has another date, and the spread of mu if the output has it", async () => {
-    const older = edited(({ mu_dates }) => Object.assign(mu_dates, { A: "2015-03-21" }));
-    const spread = edited((output) => Object.assign(output, { mu_spread: { A: 0.1 } }));
-    for (const [text, has] of [
-      [older, { interval: false, mu_spread: false }],
-      [spread, { interval: true, mu_spread: true }],
-    ] as const) {
-      const [forecast] = (await ask(text, { tickers: ["A"] })).forecasts;
-      for (const [member, isThere] of Object.entries(has))
-        assert.equal(Object.hasOwn(forecast!, member), isThere, member);
-    }
-  });
-
-  test("says how often models were refitted, and when last", async () => {
-    const dates = ["2024-03-01", "2024-03-11", "2024-03-20"];
-    for (const [starts, wanted] of [
-      [dates, { count: 2, last: "2024-03-20" }],
-      [dates.slice(0, 1), undefined],
-    ] as const) {
-      const blocks = starts.map((start) => ({ start, end: start, fit_rows: 9 }));
-      const view = await ask(edited((output) => Object.assign(output, { refits: { blocks } })));
-      assert.deepEqual(view.refits, wanted);
-      assert.equal(textOf(view).includes("Models refitted"), wanted !== undefined);
-    }
-  });
-
   test("has the candidates of a choice, the largest gain first, and as many as fit", async () => {
     const choice = { candidates: [{ grid: { alpha: [2, 3] } }], warm_up: 2 };
     const text = mlText({ folds: 4, skills: [0, 0.3, 0.1], config: { n_splits: 2, choice } });

@@ -29,7 +29,6 @@ export class Forecasts {
     this.#blobs = blobs;
   }
 
-  /** @throws MucastError of `findOutput` and `readForecast`; unavailable if too many requests read outputs. */
   async of(
     caller: Caller,
     operation: OperationView,
@@ -55,36 +54,25 @@ export class Forecasts {
       this.#reads--;
     }
   }
+
+  async verdict(caller: Caller, operation: OperationView, signal?: AbortSignal): Promise<VerdictView> {
+    const { name, etag, store, key } = await findOutput(this.#blobs, caller, operation, "verdict");
+    const read = await readWholeJson(store.read(key, { etag, signal }), SIZES.verdict);
+    const kind = verdictOperation(operation)!;
+    const value = "value" in read ? read.value : undefined;
+    const view = { id: operation.id, operation: kind, output_name: name, [kind]: value };
+    const { success, data } = openVerdict.safeParse(view);
+    if (success && data[kind] !== undefined) return data;
+    throw new MucastError("invalid_data", `${name} is not a verdict of mucast`, { source: name });
+  }
 }
 
 const openVerdict = openSchema(verdictViewSchema) as z.ZodType<VerdictView>;
 
-/** Undefined for a job. */
 export function verdictOperation({ operation }: OperationView): VerdictOperation | undefined {
   return VERDICT_OPERATIONS.find((name) => name === operation);
 }
 
-/** @throws MucastError of `findOutput`; invalid_data for a blob that is not a verdict; errors of reading it. */
-export async function readVerdict(
-  blobs: Pick<Blobs, "find">,
-  caller: Caller,
-  operation: OperationView,
-  signal?: AbortSignal,
-): Promise<VerdictView> {
-  const { name, etag, store, key } = await findOutput(blobs, caller, operation, "verdict");
-  const read = await readWholeJson(store.read(key, { etag, signal }), SIZES.verdict);
-  const kind = verdictOperation(operation)!;
-  const value = "value" in read ? read.value : undefined;
-  const view = { id: operation.id, operation: kind, output_name: name, [kind]: value };
-  const { success, data } = openVerdict.safeParse(view);
-  if (success && data[kind] !== undefined) return data;
-  throw new MucastError("invalid_data", `${name} is not a verdict of mucast`, { source: name });
-}
-
-/**
- * @param operation of the caller.
- * @throws MucastError other_result, no_result if it has not succeeded, not_found if its output is gone.
- */
 export async function findOutput(
   blobs: Pick<Blobs, "find">,
   caller: Caller,
@@ -109,7 +97,6 @@ export async function findOutput(
   throw outputGone([name], isVerdict ? "verdict" : "output");
 }
 
-/** @param names of several outputs, one of which is gone, or of the one that is. */
 export function outputGone(names: readonly string[], what: "output" | "verdict" = "output"): MucastError {
   const which =
     names.length === 1 ? `the ${what} ${names[0]} is` : `one of the outputs ${names.join(", ")} is`;

@@ -23,11 +23,7 @@ type TickerSelection = { readonly tickers: readonly string[] } | { readonly larg
 type Unchecked<T> = T extends object ? { readonly [K in keyof T]?: Unchecked<T[K]> } : T;
 type OutputParts = Unchecked<OutputBlob>;
 
-/**
- * Reads the answer of get_forecast, within its size limit, from an output, and keeps no more of it. Relies on the order in which every job
- * writes: `mu` before all parts by ticker.
- * @throws MucastError of `chunks`; unreadable_blob, invalid_data if they are not an output.
- */
+/** Keeps no more than the answer of get_forecast. Relies on the order in which jobs write: `mu` before all parts by ticker. */
 export async function readForecast(
   outputName: string,
   chunks: AsyncIterable<Uint8Array>,
@@ -93,7 +89,6 @@ function all(...members: readonly string[]): Readonly<Record<string, true>> {
   return Object.fromEntries(members.map((member) => [member, true]));
 }
 
-/** @param mu of the chosen tickers that have one, in the order of the answer. */
 function draftView(
   output: OutputParts,
   mu: ReadonlyMap<string, number>,
@@ -156,7 +151,6 @@ function choiceView({ candidates, ...choice }: NonNullable<OutputParts["choice"]
   return { ...choice, candidates: boundedList(shown, 1 / 8), count: figures.length };
 }
 
-/** Why a ticker has no `mu`. */
 const REASONS: ReadonlySet<unknown> = new Set<Warning["code"]>(["stale_ticker", "no_prices", "no_features"]);
 const MAX_MESSAGE_LENGTH = 500;
 
@@ -174,7 +168,6 @@ function missingOf(
   });
 }
 
-/** @param share of the lists of an answer. */
 function boundedList<T>(entries: readonly T[], share: number): readonly T[] {
   return boundedCopy(entries, { bytes: share * SIZES.forecast, text: SIZES.text })!;
 }

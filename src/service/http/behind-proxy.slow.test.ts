@@ -94,23 +94,4 @@ describe("behind the Caddy of infra/proxy", { skip: hasCaddy ? false : "caddy is
     await client.close();
     assert.equal((await fetch(`${proxied}/metrics`)).status, 404);
   });
-
-  test("300 MCP batches of one caller keep no other waiting until they are answered", async () => {
-    const [eager, other] = [await caller("eager"), await caller("other")];
-    const params = { name: "list_operations", arguments: {} };
-    const one = (_: unknown, id: number) => ({ jsonrpc: "2.0", id, method: "tools/call", params });
-    const body = JSON.stringify(Array.from({ length: 19 }, one));
-    const headers = { "content-type": "application/json", accept: "application/json, text/event-stream" };
-    let answered = 0;
-    const batches = Array.from({ length: 300 }, async () => {
-      const answer = await eager.send("/mcp", { method: "POST", headers, body });
-      assert.equal(answer.status, 200);
-      await answer.text();
-      answered += 1;
-    });
-    await eventually(() => answered > 0);
-    assert.equal((await other.send("/v1/operations")).status, 200);
-    assert.ok(answered < 300, `${answered} batches were answered before a GET`);
-    await Promise.all(batches);
-  });
 });

@@ -5,7 +5,6 @@ import { request } from "node:http";
 import { connect, type Socket } from "node:net";
 import { after, type TestContext, test } from "node:test";
 import { outputFailed } from "../../blob/blob-errors.ts";
-import { blobPageSchema } from "../../contract/api/prepared-blobs.ts";
 import { causeOf } from "../../contract/errors/system-error.ts";
 import { uploadedBlobSchema } from "./blob-routes.ts";
 import { ask, codeOf, eventually, listen, listenFor } from "./listening.testing.ts";
@@ -49,15 +48,6 @@ test("PUT answers 201 for a new blob and 200 for a replaced one, with its URL, s
   const second = await put(name, "[1,2]");
   assert.equal(second.status, 200);
   assert.notEqual(second.headers.etag, first.headers.etag);
-  assert.equal((await get(name)).text, "[1,2]");
-});
-
-test("PUT accepts any Content-Type and a malformed one, and refuses a part of a blob", async () => {
-  const name = freshName();
-  for (const type of ["application/json", "multipart/form-data", "odd"])
-    assert.ok((await put(name, "[1,2]", { "content-type": type })).status < 300, type);
-  const answer = await put(name, "[1", { "content-range": "bytes 0-1/5" });
-  assert.deepEqual(codeOf(answer), [400, "invalid_request"]);
   assert.equal((await get(name)).text, "[1,2]");
 });
 
@@ -227,27 +217,6 @@ test("an output can be read but not uploaded, and no other name is a blob", asyn
   }
 });
 
-test("GET /v1/data lists blobs with their URLs, and refuses parameters that it does not know", async (t) => {
-  const { origin, port } = await listenFor(t);
-  for (const [n, name] of ["data_extractor_1.json", "feature_engine_1.json"].entries())
-    await ask(port, { method: "PUT", path: `/data/${name}` }, "x".repeat(n + 1));
-  const list = (query: string) => ask(port, { path: `/v1/data${query}` });
-  const pageOf = async (query: string) => blobPageSchema.parse(JSON.parse((await list(query)).text));
-  const first = await pageOf("?limit=1");
-  const second = await pageOf(`?limit=1&cursor=${first.next_cursor}`);
-  const shown = [...first.blobs, ...second.blobs].map(({ created_at: _, ...blob }) => blob);
-  const feature = { name: "feature_engine_1.json", kind: "features", size: 2 };
-  const price = { name: "data_extractor_1.json", kind: "prices", size: 1 };
-  const urlOf = (name: string) => `${origin}/data/${name}`;
-  assert.deepEqual(shown, [
-    { ...feature, url: urlOf(feature.name) },
-    { ...price, url: urlOf(price.name) },
-  ]);
-  assert.equal(second.next_cursor, null);
-  for (const query of ["?kind=other", "?limit=101", "?kinds=prices", `?cursor=${"x".repeat(201)}`])
-    assert.deepEqual(codeOf(await list(query)), [400, "invalid_request"], query);
-});
-
 test("DELETE removes an input or an output, and respects If-Match", async () => {
   const name = freshName();
   const { headers } = await put(name, "[1]");
@@ -260,17 +229,6 @@ test("DELETE removes an input or an output, and respects If-Match", async () => 
   await service.store.put("data/ml_engine_done.json", "{}");
   assert.equal((await remove("ml_engine_done.json")).status, 204);
   assert.deepEqual(codeOf(await remove("other.json")), [404, "not_found"]);
-});
-
-test("a blob that is being read stays complete while it is replaced", async (t) => {
-  const { origin, store } = await listenFor(t);
-  // More than the buffers of a connection hold.
-  const [first, second] = [Buffer.alloc(2 ** 24, "a"), Buffer.alloc(2 ** 24, "b")];
-  const url = `${origin}/data/feature_engine_swap.json`;
-  await store.put("data/feature_engine_swap.json", first);
-  const answer = await fetch(url);
-  assert.equal((await fetch(url, { method: "PUT", body: second })).status, 200);
-  assert.ok(Buffer.from(await answer.arrayBuffer()).equals(first));
 });
 
 /** Requests a blob on a separate connection and reads only the head of the answer. */
@@ -306,29 +264,4 @@ test("parallel downloads are limited for each caller and in total", async (t) =>
     });
     begun[1]!.socket.destroy();
   }
-});
-
-test("the service closes the file of a download whose reader disconnects before the first piece", async (t) => {
-  const asked = Promise.withResolvers<void>();
-  const gate = Promise.withResolvers<void>();
-  let isClosed = false;
-  async function* read(): AsyncGenerator<Uint8Array> {
-    try {
-      asked.resolve();
-      await gate.promise;
-      for (;;) yield Buffer.from(" ".repeat(1_000));
-    } finally {
-      isClosed = true;
-    }
-  }
-  const slow = await replaceable(t);
-  await slow.store.put("data/feature_engine_slow.json", " ".repeat(10_000));
-  t.mock.method(slow.store, "read", read);
-  const socket = connect(slow.port, "127.0.0.1");
-  socket.write(`GET /data/feature_engine_slow.json HTTP/1.1\r\nHost: 127.0.0.1:${slow.port}\r\n\r\n`);
-  await asked.promise;
-  socket.destroy();
-  await eventually(() => slow.done.length === 1);
-  gate.resolve();
-  await eventually(() => isClosed);
 });

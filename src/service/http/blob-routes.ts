@@ -115,14 +115,12 @@ const PAGE: BlobPage = {
   next_cursor: null,
 };
 
-/** `GET`, `HEAD`, `PUT` and `DELETE /data/{name}`, `GET /v1/data` and `POST /v1/prepare`. */
 export function blobRoutes(app: HttpApp, { settings, blobs, preparations }: HttpOptions): void {
   const beginDownload = limitAnswers("downloads", settings.downloads_per_caller, settings.downloads);
   // Each has a folder for its files, which may be some hundred megabytes.
   const beginPreparation = limitAnswers("preparations", 2, 8);
   acceptBodies(app, "leave");
 
-  /** The address of a blob of the caller, with its size and version. @throws MucastError not_found. */
   async function lookUp({ caller }: FastifyRequest, name: string) {
     checkReadable(name);
     const address = await blobs.find(caller!, name);
@@ -314,15 +312,12 @@ export function blobRoutes(app: HttpApp, { settings, blobs, preparations }: Http
       const multipartType = /^multipart\/form-data(?:;|$)/i.test(type ?? "") ? type : undefined;
       const body = { bytes: raw, multipartType };
       const prepared = await preparations.prepare(caller!, body, query, reply.abortSignal());
-      const { id, files, dates, start, end, written, storeUrl: url } = prepared;
+      const { answer, files, written, storeUrl: url } = prepared;
       return {
-        id,
+        ...answer,
         feature_url: blobUrl(request, { url }, files.features.name),
         data_extractor_url: blobUrl(request, { url }, files.prices.name),
-        ...{ tickers: [...prepared.tickers], ticker_count: prepared.tickerCount },
-        ...{ dates, start, end, learning_end: prepared.learningEnd ?? null },
-        features: [...prepared.features],
-        ...{ warnings: [...prepared.warnings], warning_count: prepared.warningCount, written },
+        written,
       };
     },
   });
@@ -340,7 +335,6 @@ function checkWhole(range: string | undefined): void {
   throw new MucastError("invalid_request", message, { path: "Content-Range", value: range.slice(0, 100) });
 }
 
-/** @param etag of the blob as it is now; undefined if there is none. @throws MucastError precondition_failed. */
 function checkConditions({ headers }: FastifyRequest, etag: string | undefined): void {
   checkIfMatch(headers, etag);
   if (!matchesNone(headers, etag)) throw alreadyExists();
@@ -375,12 +369,10 @@ function alreadyExists(): MucastError {
   return new MucastError("precondition_failed", "there is such a blob already", { path: "If-None-Match" });
 }
 
-/** @throws MucastError not_found if no blob can have the name. */
 function checkReadable(name: string): void {
   if (!isInputName(name) && outputIdIn(name) === undefined) throw noBlob(name);
 }
 
-/** @throws MucastError method_not_allowed for outputs, which only jobs write; invalid_request for other names. */
 function checkWritable(name: string): void {
   if (isInputName(name)) return;
   if (outputIdIn(name) !== undefined) {

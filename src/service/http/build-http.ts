@@ -1,11 +1,10 @@
 import { readFileSync } from "node:fs";
-import type { Socket } from "node:net";
 import fastify, { type FastifyReply, type FastifyRequest } from "fastify";
 import { redactUrl } from "../../blob/policy.ts";
 import { MucastError } from "../../contract/errors/errors.ts";
 import { outputBlobSchema } from "../../contract/output/output-blob.ts";
 import { type Settings, settingsSchema } from "../../contract/settings.ts";
-import { aboutToEnd } from "../abort-error.ts";
+import { aboutToEnd } from "../operations/operations.ts";
 import { blobRoutes } from "./blob-routes.ts";
 import { collectRoutes, namedSchemas, type OpenApiDocument } from "./document.ts";
 import { documentRoutes } from "./document-routes.ts";
@@ -26,7 +25,6 @@ const ROUTE_GROUPS = [
 /** Without a byte in either direction: longer than `Prefer: wait` and than the gap between two comments of an event stream. */
 const IDLE_SECONDS = 120;
 
-/** The service over HTTP. The caller may add routes before it listens, each with its `config.access`. */
 export function buildHttp(options: HttpOptions): HttpApp {
   const { settings } = options;
   const connections = connectionLimit(settings);
@@ -59,8 +57,9 @@ export function buildHttp(options: HttpOptions): HttpApp {
   app.decorateReply("abortSignal", function abortSignal() {
     const controller = new AbortController();
     // Fastify's `request.signal` aborts once the body has been read.
-    this.raw.once("close", () => controller.abort());
-    if (this.raw.destroyed) controller.abort();
+    const leave = () => controller.abort(new MucastError("canceled", "the caller has left"));
+    this.raw.once("close", leave);
+    if (this.raw.destroyed) leave();
     return AbortSignal.any([controller.signal, closing.signal]);
   });
   app.setErrorHandler((error, request, reply) => sendProblem(error, request, reply, options));
@@ -88,7 +87,6 @@ function addRoutes(app: HttpApp, options: HttpOptions): void {
     void app.register(async (group) => addGroup(group as HttpApp, options));
 }
 
-/** The OpenAPI document of all routes, without starting or opening anything. */
 export async function makeDocument(): Promise<OpenApiDocument> {
   const app = withZod(fastify());
   collectRoutes(app);
@@ -105,10 +103,7 @@ export function addOutput({ components }: OpenApiDocument): OpenApiDocument["com
   return { ...components.schemas, ...namedSchemas(outputBlobSchema) };
 }
 
-/**
- * Records a request in traces and metrics, and logs one line once its connection or its answer has ended. The line never has the query or
- * headers, which may contain secrets, nor a path that has no route: it may be a mistyped link to a report.
- */
+/** The log line never has the query or headers, nor a path without a route: it may be a mistyped link to a report. */
 function recordRequest(request: FastifyRequest, reply: FastifyReply, { log, telemetry }: HttpOptions): void {
   const startedAt = performance.now();
   const { method, headers, is404, raw, routeOptions } = request;
@@ -142,14 +137,6 @@ function recordRequest(request: FastifyRequest, reply: FastifyReply, { log, tele
 
 function limitConnections({ server }: HttpApp, connections: number, { log, telemetry }: HttpOptions): void {
   server.maxConnections = connections;
-  const open = new Set<Socket>();
-  server.on("connection", (socket) => {
-    open.add(socket);
-    socket.once("close", () => open.delete(socket));
-    if (open.size < connections) return;
-    // One that has sent nothing makes room for the next.
-    [...open].find((other) => other.bytesRead === 0 && other !== socket)?.destroy();
-  });
   let warnedAt = Number.NEGATIVE_INFINITY;
   server.on("drop", () => {
     telemetry.connectionRefused();

@@ -6,7 +6,7 @@ import { counted } from "../../contract/errors/wording.ts";
 
 const ENTITY_TAG = /(?:W\/)?"[\x21\x23-\x7e\x80-\xff]*"/g;
 
-/** `If-Match` (RFC 9110, 13.1.1). @param etag undefined if there is no blob. @throws MucastError precondition_failed. */
+/** `If-Match` (RFC 9110, 13.1.1). @param etag undefined if there is no blob. */
 export function checkIfMatch(headers: IncomingHttpHeaders, etag: string | undefined): void {
   const wanted = headers["if-match"];
   if (wanted === undefined) return;
@@ -26,10 +26,7 @@ export function matchesNone(headers: IncomingHttpHeaders, etag: string | undefin
 
 const RANGE = /^bytes=(?:(\d+)-(\d*)|-(\d+))$/i;
 
-/**
- * The part that `Range` and `If-Range` request (RFC 9110, 14.2); undefined for the whole blob, also for several ranges, a range in another
- * unit, or one of another version.
- */
+/** Undefined for the whole blob, also for several ranges, a range in another unit, or one of another version (RFC 9110, 14.2). */
 export function byteRange(headers: IncomingHttpHeaders, { size, etag }: StoredBlob) {
   const ifRange = headers["if-range"] ?? etag;
   const [match, first, last = "", suffix] = RANGE.exec(headers.range?.replaceAll(/\s/g, "") ?? "") ?? [];

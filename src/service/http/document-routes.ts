@@ -11,10 +11,7 @@ import type { HttpApp, HttpOptions } from "./http-app.ts";
 /** Three folders up, both from src and from the compiled package. */
 const ROOT = new URL("../../../", import.meta.url);
 
-/**
- * `GET /openapi.json`; `GET /examples/<name>`, the blobs that the curl lines of the document and of `mucast serve` upload; and
- * `GET /docs/<page>.md`, the pages that errors name.
- */
+/** `GET /openapi.json`; `/examples/<name>`, which the curl lines upload; and `/docs/<page>.md`, the pages that errors name. */
 export function documentRoutes(app: HttpApp, { settings }: Pick<HttpOptions, "settings">): void {
   const examples = new URL("examples/sp500-30/data/", ROOT);
   fileRoutes(app, "/examples", examples, EXAMPLE_NAMES, "application/vnd.apache.parquet");
@@ -64,7 +61,6 @@ function fileRoutes(app: HttpApp, path: string, folder: URL, names: readonly str
   }
 }
 
-/** Every error code, in Markdown. */
 function errorTable(): string {
   const rows = Object.entries(ERROR_TABLE).map(([code, entry]) => {
     const { status, title, advice } = entry;
@@ -82,7 +78,6 @@ const IN_UNIT: Readonly<Record<LimitUnit, (value: number) => string>> = {
   count: String,
 };
 
-/** The settings of a service that are marked as limits, in Markdown. */
 function limitTable(settings: Settings): string {
   const rows = Object.entries(settingsSchema.shape).flatMap(([key, field]) => {
     const unit = settingNames.get(field)?.limit;
@@ -104,7 +99,6 @@ interface CurlTarget {
   readonly hasKey: boolean;
 }
 
-/** Commands for a POSIX shell that download the two example blobs from a service and upload them to it. */
 export function uploadLines({ origin, hasKey }: CurlTarget): string[] {
   return EXAMPLE_NAMES.map((name) => {
     const body = { from: `${origin}/examples/${name}` };
@@ -112,7 +106,6 @@ export function uploadLines({ origin, hasKey }: CurlTarget): string[] {
   });
 }
 
-/** A command that submits a job on those blobs. @param wait seconds that the answer may wait for the end of the job. */
 export function submitLine({ origin, hasKey }: CurlTarget, wait?: number): string {
   const { config, ...urls } = ML_PAYLOAD;
   // A line for each URL and one for the config.
@@ -123,7 +116,6 @@ export function submitLine({ origin, hasKey }: CurlTarget, wait?: number): strin
   return curlLine({ method: "POST", url: `${origin}/v1/run_ml_job`, headers, hasKey, body });
 }
 
-/** The steps from two blobs to a forecast, in Markdown, as commands that a reader can paste into a shell one after the other. */
 function quickStart(service: CurlTarget): string {
   const { origin, hasKey } = service;
   const get = (path: string, isStream = false) =>

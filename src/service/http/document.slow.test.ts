@@ -3,12 +3,12 @@ import { readFileSync } from "node:fs";
 import { after, describe, test } from "node:test";
 import { Ajv2020 } from "ajv/dist/2020.js";
 import { API_OPERATIONS } from "../../contract/api/operations.ts";
-import { EVENT_TYPES, snapshotSchema, storedEventSchema } from "../../contract/api/stored-event.ts";
+import { EVENT_TYPES } from "../../contract/api/stored-event.ts";
 import { parsePayload } from "../../contract/config/payload.ts";
 import { ERROR_TABLE } from "../../contract/errors/error-codes.ts";
 import { makeDocument } from "./build-http.ts";
 import type { OpenApiDocument } from "./document.ts";
-import { EVENTS, EXAMPLE_PAYLOADS, ML_PAYLOAD } from "./examples.ts";
+import { EXAMPLE_PAYLOADS, ML_PAYLOAD } from "./examples.ts";
 import { ANSWER_HEADERS, METHODS, REQUEST_HEADERS } from "./guard.ts";
 import { ask, type Listening, listen, listenFor } from "./listening.testing.ts";
 
@@ -63,38 +63,6 @@ describe("the OpenAPI document", () => {
     assert.ok(examples > 80, String(examples));
     for (const name of ["run_ml_job", "run_dl_job"] as const)
       parsePayload(name, JSON.stringify(EXAMPLE_PAYLOADS[name]));
-  });
-
-  test("describes each event of a stream, and a snapshot", () => {
-    const { content } = document.paths["/v1/operations/{id}/events"]!.get!.responses["200"]!;
-    const { schema, examples } = content![STREAM]!;
-    const { items } = schema.contentSchema as {
-      items: { properties: { data: { contentSchema: object } } };
-    };
-    const sent = String(examples!.example!.value).trim().split("\n\n");
-    assert.equal(sent.length, EVENTS.length);
-    for (const text of sent) {
-      const fields = Object.fromEntries(
-        text.split("\n").map((line) => line.split(/: (.*)/s) as [string, string]),
-      );
-      assertValid(items, fields);
-      assertValid(items.properties.data.contentSchema, storedEventSchema.parse(JSON.parse(fields.data!)));
-    }
-    const snapshot = snapshotSchema.parse({ ...EVENTS.at(-1)!, type: "snapshot" });
-    assertValid({ $ref: "#/components/schemas/Snapshot" }, snapshot);
-  });
-
-  test("allows unknown members in answers, except in the result record, and none in requests", () => {
-    const { Operation, OperationPage, Event, OutputBlob, ResultRecord, UploadedBlob, MlPayload } =
-      document.components.schemas;
-    for (const answer of [Operation, OperationPage, OutputBlob, UploadedBlob, Event])
-      assert.doesNotMatch(JSON.stringify(answer), /"additionalProperties":false/);
-    for (const exact of [ResultRecord, MlPayload]) assert.equal(exact!.additionalProperties, false);
-    const refused = document.paths["/v1/run_ml_job"]!.post!.responses["400"]!;
-    const { schema, examples } = refused.content!["application/problem+json"]!;
-    const problem = Object.values(examples!)[0]!.value as object;
-    assertValid(schema, { ...problem, code: "added_later", added_later: 1 });
-    assertValid({ $ref: "#/components/schemas/Event" }, { ...EVENTS[0]!, type: "added_later" });
   });
 
   test("describes problems by status and code, as problem details, with every code that a request can get", () => {
@@ -220,17 +188,6 @@ test("a service shows the origin of the request: as its server, in its examples 
     (await shownBy(shut)).info.description,
     /-H "Authorization: Bearer \$MUCAST_API_KEY"[^\n]* "?https:\/\/forecasts\.example\/v1\/operations\//,
   );
-});
-
-test("the document of a service lists its limits and every error code", () => {
-  for (const row of [
-    "| `upload_bytes` | 17179869184 bytes | Maximum size of an uploaded blob. |",
-    "| `job_seconds` | 43200 s |",
-    "| `retention_days` | 30 days |",
-    "| `queued_per_caller` | 1000 |",
-    ...Object.entries(ERROR_TABLE).map(([code, { status }]) => `| \`${code}\` | ${status} |`),
-  ])
-    assert.ok(description.includes(`\n${row}`), `${row} in ${description}`);
 });
 
 test("every page that an error or the document names is served, and nothing else of its folder", async () => {

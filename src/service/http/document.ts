@@ -25,7 +25,6 @@ interface OpenApiOperation {
   readonly operationId: string;
   readonly summary: string;
   readonly tags: readonly string[];
-  /** Missing if the operation is open to anyone. */
   readonly "x-scope"?: Scope;
   readonly parameters?: readonly { readonly name: string; readonly in: "path" | "query" | "header" }[];
   readonly requestBody?: { readonly content: OpenApiContent };
@@ -63,7 +62,6 @@ const SECURITY_SCHEMES = {
 /** `{}`: no credentials, which are not needed for a service with `auth` none. */
 const SCOPED_SECURITY = [{}, { apiKey: [] }, { oidc: [] }];
 
-/** Collects the routes that are registered after this call for `app.swagger()`. */
 export function collectRoutes(app: HttpApp): void {
   const schemas: Schemas = {};
   // They are named in texts only: bodies of errors and of streams.
@@ -89,7 +87,6 @@ export function collectRoutes(app: HttpApp): void {
   });
 }
 
-/** Writes the zod schemas of a route as JSON Schema, and adds its scope and its problems. */
 function describeRoute({ schema, url, route }: Parameters<SwaggerTransform>[0], schemas: Schemas) {
   if (schema.hide || [route.method].flat().every((method) => method === "HEAD" || method === "OPTIONS")) {
     return { schema: { hide: true }, url };
@@ -153,7 +150,6 @@ function refer(schemas: Schemas, schema: z.ZodType, direction: Direction): JsonS
   return unnamed;
 }
 
-/** The schema, if it has a name, and the named schemas that it refers to. */
 export function namedSchemas(schema: z.ZodType, direction: Direction = "output"): Schemas {
   const { $defs = {}, ...root } = convert(schema, direction);
   const name = schema.meta()?.id;
@@ -185,14 +181,12 @@ function convert(schema: z.ZodType, direction: Direction): JsonSchema {
   );
 }
 
-/** Documents a header of an answer. */
 export function header(description: string, type: "string" | "integer" = "string") {
   return { type, description };
 }
 
 type HeaderDocs = Readonly<Record<string, ReturnType<typeof header>>>;
 
-/** @param note follows the description of the operation. */
 export function apiDocs(name: ApiOperationName, tag: string, note = "") {
   const { title, description } = API_OPERATIONS[name];
   return { operationId: name, summary: title, description: `${description}${note}`, tags: [tag] };
@@ -218,7 +212,6 @@ const SERVER_ANSWERS = {
 
 const ALWAYS = ["invalid_request", "forbidden", "rate_limited", "internal", "unavailable"] as const;
 
-/** For the codes whose status or headers depend on the data. */
 const EXAMPLE_DATA: Partial<Record<ErrorCode, Record<string, unknown>>> = {
   rate_limited: { retryAfter: 1 },
   method_not_allowed: { allow: ["GET", "HEAD"] },
@@ -236,7 +229,6 @@ const PROBLEM_HEADERS: HeaderDocs = {
   "Content-Range": header("`bytes */<size>`."),
 };
 
-/** The problems that a route may answer, one entry per status. */
 function problemAnswers(access: RouteAccess, codes: readonly ErrorCode[]): Record<string, object> {
   const all = new Set([...ALWAYS, ...(access === "anyone" ? [] : ["unauthorized" as const]), ...codes]);
   const answers = [...all].map((code) => {

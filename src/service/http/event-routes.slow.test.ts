@@ -1,10 +1,9 @@
 import assert from "node:assert/strict";
 import { request } from "node:http";
-import { connect } from "node:net";
 import { after, test } from "node:test";
 import { snapshotSchema, storedEventSchema } from "../../contract/api/stored-event.ts";
 import type { Caller } from "../auth/caller.ts";
-import { ask, bearer, eventually, listen, listenFor } from "./listening.testing.ts";
+import { eventually, listen, listenFor } from "./listening.testing.ts";
 
 const service = await listen();
 after(() => service.close());
@@ -65,21 +64,6 @@ test("a stream resumes after Last-Event-ID, from header or query", async () => {
   assert.deepEqual([seen.status, await seen.text()], [204, ""]);
 });
 
-test("a stream starts with a snapshot if events are no longer kept", async () => {
-  const id = await running();
-  await service.operations.prune(id);
-  await service.operations.end(id);
-  const text = await (await follow(id)).text();
-  assert.deepEqual(received(text), ["1 snapshot", "2 started", "3 succeeded"]);
-});
-
-test("a malformed Last-Event-ID and an unknown query key are refused", async () => {
-  const id = await running();
-  for (const wrong of ["x", "-1", "1.5", "99999999999999999999"])
-    assert.equal((await follow(id, { "last-event-id": wrong })).status, 400, wrong);
-  assert.equal((await follow(id, {}, "?after=1")).status, 400);
-});
-
 test("a reader that disconnects leaves no listener behind", async () => {
   const id = await running();
   const before = service.operations.listeners;
@@ -115,37 +99,4 @@ test("a stream ends once its API key is revoked, while another key's continues",
   assert.deepEqual(received(await revoked.text), ["1 queued", "2 started"]);
   keyed.operations.end(kept.id);
   assert.equal(received(await kept.text).at(-1), "3 succeeded");
-});
-
-test("the stream of a revoked key ends, even if its reader takes nothing", {
-  timeout: 600_000,
-}, async (t) => {
-  const keyed = await listenFor(t, { auth: "keys" }, { beatMilliseconds: 5 });
-  const { operations, port } = keyed;
-  const { key, token } = await keyed.keys.create("slow", ["read", "write"]);
-  const id = await running(keyed, { subject: key.subject, scopes: new Set(key.scopes) });
-  const point = { ticker: "x".repeat(128), train_loss: 1, validation_loss: null };
-  const points = Array.from({ length: 800 }, (_, epoch) => ({ ...point, epoch }));
-  // More than the buffers of a connection hold.
-  for (let n = 0; n < 150; n++) await operations.tell(id, { type: "epochs", data: { points } });
-  let taken = 0;
-  const { follow: followAll } = operations;
-  t.mock.method(operations, "follow", async function* (...asked: Parameters<typeof followAll>) {
-    for await (const event of followAll.apply(operations, asked)) {
-      taken += 1;
-      yield event;
-    }
-  });
-  const socket = connect(port, "127.0.0.1").on("error", () => undefined);
-  t.after(() => socket.destroy());
-  socket.write(`GET /v1/operations/${id}/events HTTP/1.1\r\nHost: 127.0.0.1:${port}\r\n`);
-  socket.write(`Authorization: ${bearer(token).authorization}\r\n\r\n`);
-  // Until none is taken while the service answers another request.
-  for (let before = -1; taken === 0 || taken > before; ) {
-    before = taken;
-    await ask(port, { path: "/healthz" });
-  }
-  assert.ok(operations.listeners === 1 && taken < 150, `${taken}`);
-  await keyed.keys.revoke(key.id);
-  await eventually(() => operations.listeners === 0);
 });

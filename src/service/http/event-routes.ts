@@ -45,7 +45,6 @@ const text = z.string().optional();
 const inQuery = text.describe("The same as the header, for clients that cannot set headers.");
 const inHeader = text.describe("`id` of the last event that you have received.");
 
-/** `GET /v1/operations/{id}/events`. */
 export function eventRoutes(app: HttpApp, options: HttpOptions): void {
   const example = { value: EVENTS.map(eventText).join("") };
   const { settings, authenticate, log, operations, telemetry } = options;

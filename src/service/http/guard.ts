@@ -9,7 +9,7 @@ import { MucastError } from "../../contract/errors/errors.ts";
 import { show } from "../../contract/errors/faults.ts";
 import { isLoopbackName } from "../../contract/machine/loopback.ts";
 import type { Settings } from "../../contract/settings.ts";
-import { isFailedTry, tokenIn } from "../auth/authenticate.ts";
+import { tokenIn } from "../auth/authenticate.ts";
 import { type Caller, requireScope } from "../auth/caller.ts";
 import type { HttpApp, HttpOptions } from "./http-app.ts";
 
@@ -23,10 +23,7 @@ export const ANSWER_HEADERS = [
   ...["Preference-Applied", "Retry-After"],
 ];
 
-/**
- * Adds the checks that every request passes before its handler runs: Host, Origin, whether the route exists, credentials, rate, scope.
- * @param connections the limit of open ones.
- */
+/** What every request passes before its handler: Host, Origin, whether the route exists, credentials, rate, scope. */
 export function guardRequests(app: HttpApp, connections: number, options: HttpOptions): void {
   const { settings } = options;
   const directives = { defaultSrc: ["'none'"], frameAncestors: ["'none'"] };
@@ -64,10 +61,15 @@ export function guardRequests(app: HttpApp, connections: number, options: HttpOp
       checkOrigin(request, origins);
       if (request.is404 || request.method === "OPTIONS") {
         const pathname = request.raw.url!.split("?")[0]!;
-        const methods = routes
+        const names = routes
           .filter(([pattern]) => pattern.test({ pathname }))
-          .flatMap(([, names]) => names);
-        throw noRoute(request.method, [...new Set(methods)].sort());
+          .flatMap(([, methods]) => methods);
+        const allow = [...new Set(names)].sort();
+        if (allow.length > 0)
+          throw new MucastError("method_not_allowed", `${request.method} is not allowed here`, { allow });
+        // Without the path, which may be a mistyped link to a report.
+        const message = "there is nothing at this path; /docs tells what there is";
+        throw new MucastError("not_found", message, { path: "URL" });
       }
       await authorize(request, reply);
     });
@@ -77,16 +79,6 @@ export function guardRequests(app: HttpApp, connections: number, options: HttpOp
   });
 }
 
-/** @param allow the methods of the path. */
-function noRoute(method: string, allow: readonly string[]): MucastError {
-  if (allow.length > 0)
-    return new MucastError("method_not_allowed", `${method} is not allowed here`, { allow });
-  // Without the path, which may be a mistyped link to a report.
-  const message = "there is nothing at this path; /docs tells what there is";
-  return new MucastError("not_found", message, { path: "URL" });
-}
-
-/** The configured names of the service, each with its port. */
 export function hostNames({ public_url, allowed_hosts }: Pick<Settings, "public_url" | "allowed_hosts">) {
   const named = public_url === undefined ? [] : [new URL(public_url).host];
   return new Set([...named, ...allowed_hosts].map(withoutDefaultPort));
@@ -154,10 +146,7 @@ const MAX_OPEN_REQUESTS = 2_000;
 
 type Limiter = ReturnType<HttpApp["createRateLimit"]>;
 
-/**
- * Makes the check that identifies the caller of a request, counts the request, and requires the scope of its route. The rate of an
- * authenticated caller is the caller's and not the address's, so that callers behind one proxy do not use up each other's.
- */
+/** The rate of an authenticated caller is the caller's, not the address's: callers behind one proxy do not use up each other's. */
 function requestAuthorizer(app: HttpApp, connections: number, { settings, authenticate }: HttpOptions) {
   const limitRate = (max: number, keyGenerator: (request: FastifyRequest) => string) =>
     app.createRateLimit({ max, timeWindow: "1 minute", keyGenerator });
@@ -189,7 +178,7 @@ function requestAuthorizer(app: HttpApp, connections: number, { settings, authen
     } catch (error) {
       known.delete(digest);
       if (token === undefined) await app.countMessage(request);
-      else if (isFailedTry(error)) await failures(request);
+      else if (error instanceof MucastError && error.data.path === "Authorization") await failures(request);
       throw error;
     }
   }
@@ -209,7 +198,6 @@ function readAddress({ ip }: FastifyRequest): string {
   return normalizeIP((ip as string | undefined) ?? "closed");
 }
 
-/** @param increment false only asks whether there is room. */
 async function count(request: FastifyRequest, limiter: Limiter, what: string, increment = true) {
   const counted = await limiter(request, { increment });
   if (counted.isAllowed || !(increment ? counted.isExceeded : counted.remaining === 0)) return;
@@ -217,10 +205,7 @@ async function count(request: FastifyRequest, limiter: Limiter, what: string, in
   throw new MucastError("rate_limited", `${what}; there is room again in ${retryAfter} s`, { retryAfter });
 }
 
-/**
- * Limits the answers of one kind in progress. The function that it returns counts an answer until its response closes.
- * @param what they are, in the plural. @throws MucastError rate_limited beyond the limit of the caller, unavailable beyond that of all.
- */
+/** Counts an answer until its response closes. @param what they are, in the plural. */
 export function limitAnswers(what: string, ofCaller: number, all: number) {
   const bySubject = new Map<string, number>();
   let total = 0;

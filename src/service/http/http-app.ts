@@ -27,7 +27,6 @@ import type { ReportLinks, Reports } from "../report/reports.ts";
 import type { Log } from "../telemetry/log.ts";
 import type { Telemetry } from "../telemetry/telemetry.ts";
 
-/** Gives a handler the output type of the zod schema that its route has for a part of the request. */
 interface ZodTypes extends FastifyTypeProvider {
   validator: this["schema"] extends z.ZodType ? z.output<this["schema"]> : unknown;
 }
@@ -46,9 +45,7 @@ declare module "fastify" {
   interface FastifyRequest {
     /** Set in the handler of every route whose access is a scope. */
     caller: Caller | undefined;
-    /** W3C trace context to store with an operation. */
     traceparent: string | undefined;
-    /** For the log line, if the path does not have it. */
     operationId: string | undefined;
     problemCode: string | undefined;
     /** The origin of this service as the sender of the request can reach it. */
@@ -56,7 +53,6 @@ declare module "fastify" {
   }
 
   interface FastifyReply {
-    /** Aborts when the connection or the service closes. */
     abortSignal(): AbortSignal;
   }
 
@@ -65,7 +61,6 @@ declare module "fastify" {
     access?: RouteAccess;
     /** Codes of the route in addition to those of every route, for the document. */
     problems?: readonly ErrorCode[];
-    /** A browser may open it from a link on another site. */
     isPage?: true;
     /** The handler reads the body piece by piece, and says when it begins to. */
     isStreamed?: true;
@@ -76,7 +71,6 @@ declare module "fastify" {
   }
 
   interface FastifyInstance {
-    /** Counts a further message of a request towards the rate of its caller. @throws MucastError rate_limited. */
     countMessage: (request: FastifyRequest) => Promise<void>;
   }
 }
@@ -150,15 +144,11 @@ export function readBodiesAsText(app: HttpApp): void {
   });
 }
 
-/** Empty if the request has none. */
 export function bodyText({ body }: { readonly body: unknown }): string {
   return typeof body === "string" ? body : "";
 }
 
-/**
- * Makes the routes of a group accept a body of any type, and discard it, since some clients send one that no route needs, or leave it
- * for the handler to read piece by piece.
- */
+/** `discard`: some clients send a body that no route needs. `leave`: the handler reads it piece by piece. */
 export function acceptBodies(app: HttpApp, use: "discard" | "leave"): void {
   app.removeAllContentTypeParsers();
   // Fastify would refuse a malformed Content-Type.
@@ -229,7 +219,6 @@ function chooseHeaders({ code, data }: MucastError): Record<string, string> {
   }
 }
 
-/** Answers a failed request with its problem. Logs a defect, and any other answer of 5xx except to a probe. */
 export function sendProblem(
   error: unknown,
   request: FastifyRequest,

@@ -5,6 +5,7 @@ import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { TestContext } from "node:test";
+import { eventuallyTrue } from "../../../test/service/eventually.testing.ts";
 import { openStore } from "../../blob/open-store.ts";
 import { type Settings, settingsSchema } from "../../contract/settings.ts";
 import { buildAuthenticate } from "../auth/authenticate.ts";
@@ -94,18 +95,10 @@ export async function listenFor(t: TestContext, ...given: Parameters<typeof list
   return service;
 }
 
-const PATIENCE_MILLISECONDS = 600_000;
+/** Waits until a condition holds. */
+export const eventually = (holds: () => boolean | Promise<boolean>) => eventuallyTrue(String(holds), holds);
 
-/** Waits until a condition holds. @throws after 10 minutes. */
-export async function eventually(holds: () => boolean | Promise<boolean>): Promise<void> {
-  const end = performance.now() + PATIENCE_MILLISECONDS;
-  while (!(await holds())) {
-    if (performance.now() > end) throw new Error(`in vain: ${holds}`);
-    await new Promise(setImmediate);
-  }
-}
-
-export interface RawAnswer {
+interface RawAnswer {
   readonly status: number;
   readonly headers: IncomingMessage["headers"];
   readonly text: string;

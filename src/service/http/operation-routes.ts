@@ -20,7 +20,6 @@ import { acceptBodies, bodyText, type HttpApp, type HttpOptions } from "./http-a
 const { validate_job, get_operation, list_operations, cancel_operation, get_forecast, get_verdict } =
   API_OPERATIONS;
 
-/** The payload schema of each operation, with the schema of its config. */
 export const JOB_PAYLOADS = {
   run_ml_job: payloadSchema
     .extend({ config: mlConfigSchema })
@@ -55,7 +54,6 @@ function parseWait(prefer: string | undefined): number | undefined {
   return seconds === undefined ? undefined : Math.min(Number(seconds), 60);
 }
 
-/** Answers with an operation, its URL and, until it has ended, the seconds until the next poll. */
 function answerOperation(reply: FastifyReply, operation: OperationView, status: 200 | 202): OperationView {
   reply.request.operationId = operation.id;
   const url = `${reply.request.publicOrigin}/v1/operations/${operation.id}`;
@@ -87,7 +85,6 @@ const PREVIEW_PROBLEMS = [
   ...(["all_failed", "timed_out", "process_lost"] as const),
 ];
 
-/** `POST /v1/run_ml_job`, `/v1/run_dl_job`, `/v1/audit`, `/v1/replay` and `/v1/validate`. */
 export function jobRoutes(app: HttpApp, { operations }: HttpOptions): void {
   for (const operation of SUBMITTED_OPERATIONS) {
     const { path, scope } = API_OPERATIONS[operation];
@@ -153,7 +150,6 @@ const RESULT_PROBLEMS = [
 
 const anyPayloadSchema = z.looseObject({}).describe("The members of the payload of its operation.");
 
-/** `GET /v1/operations`; and below `/v1/operations/{id}` the operation, its forecast, verdict and payload, and `POST .../cancel`. */
 export function operationRoutes(app: HttpApp, { operations }: HttpOptions): void {
   acceptBodies(app, "discard");
   app.route({

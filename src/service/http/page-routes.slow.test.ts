@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
-import { ask, listen, listenFor } from "./listening.testing.ts";
+import { ask, listen } from "./listening.testing.ts";
 import { CONSOLE_FORMS, readConsoleFiles } from "./page-routes.ts";
 
 const service = await listen();
@@ -36,13 +36,6 @@ test("every file that the page names exists under an immutable name, and a secon
   }
   const page = await ask(service.port, { path: "/", headers: { "if-none-match": headers.etag } });
   assert.equal(page.status, 304);
-});
-
-test("the page tells its scripts how callers authenticate", async (t) => {
-  for (const auth of ["none", "keys"] as const) {
-    const { port } = await listenFor(t, { auth });
-    assert.match((await ask(port, { path: "/" })).text, new RegExp(`<body data-auth="${auth}"`));
-  }
 });
 
 test("a program that requests JSON is redirected to the documentation, whose files are each named by a hash", async () => {

@@ -33,10 +33,7 @@ function readPages() {
 
 const PAGE = { config: { access: "anyone", isPage: true }, schema: { hide: true } } as const;
 
-/**
- * `GET /`, the console, `GET /docs`, Swagger UI, and `GET /web/<version>/<path>`, the files of both. A program that requests `/` as
- * JSON is redirected to `/docs`.
- */
+/** `GET /`, the console, `GET /docs`, Swagger UI, and `GET /web/<version>/<path>`, the files of both. */
 export function pageRoutes(app: HttpApp, { settings }: Pick<HttpOptions, "settings">): void {
   app.get("/", PAGE, async (request, reply) => {
     const { accept = "" } = request.headers;
@@ -103,7 +100,6 @@ function consolePage({ files, version }: WebFiles, auth: string): string {
   );
 }
 
-/** Swagger UI on the OpenAPI document of the service, with forms that send requests. */
 function docsPage({ version }: WebFiles): string {
   const url = (name: string) => `web/${version}/${name}`;
   return page(
@@ -133,7 +129,6 @@ const TYPES: Readonly<Record<string, string>> = {
   svg: "image/svg+xml",
 };
 
-/** @param name whose extension is that of its media type. */
 function webFile(name: string, content: string | Buffer) {
   const body = Buffer.from(content);
   const etag = `"${createHash("sha256").update(body).digest("base64url")}"`;
@@ -154,7 +149,6 @@ type WebFiles = ReturnType<typeof webFiles>;
 /** `npm run build` copies them from `@fastify/swagger-ui`, so that a user installs neither the plugin nor its dependencies. */
 export const SWAGGER_FILES = ["swagger-ui.css", "swagger-ui-bundle.js"] as const;
 
-/** Swagger UI, and what starts it with the document of the service. */
 function readDocsFiles(): WebFiles {
   const packed = new URL("../node_modules/@fastify/swagger-ui/static/", SOURCES);
   const swagger = IS_CLONE ? packed : new URL("swagger-ui/", WEB);
@@ -172,7 +166,6 @@ const CONSOLE_STYLES = ["charts.css", "console.css", "console-forms.css", "conso
 const CONSOLE_ICON = "console.svg";
 export const CONSOLE_FORMS = "console/forms/forms.json";
 
-/** The packages of the console, each one module, by the name under which its modules import them. */
 const PACKAGES: Readonly<Record<string, string>> = {
   preact: "packages/preact.js",
   "preact/hooks": "packages/preact-hooks.js",
@@ -190,7 +183,7 @@ export function readConsoleFiles(): WebFiles {
 
 const IMPORTED = /(?<=^(?:import|export)\b[^;"]*?\bfrom\s*"|^import\s*")[^"]+(?=")/gm;
 
-/** @param path of a module as the browser loads it. @param name of the package that it is. @throws Error for another package. */
+/** @param path of a module as the browser loads it. @param name of the package that it is. */
 function addModules(path: string, files: Map<string, WebFile>, name?: string): void {
   if (files.has(path)) return;
   const own = new URL(IS_CLONE ? path.replace(/\.js$/, ".ts") : path, SOURCES);
@@ -223,7 +216,6 @@ function withoutTypes(source: string): string {
   }
 }
 
-/** From which the console builds its forms. */
 export function formSchemasText(): string {
   const write = (schema: z.ZodType) => z.toJSONSchema(schema, { io: "input" });
   const payloads = Object.entries(JOB_PAYLOADS).map(([name, schema]) => [name, write(schema)]);
@@ -237,7 +229,6 @@ export function formSchemasText(): string {
   return JSON.stringify(schemas);
 }
 
-/** The parameters of a model that a config may set. */
 function listParameters({ name, library }: Model): ModelParameter[] {
   const isOffered = ({ name: argument }: Parameter) =>
     refusalReason(library, argument, argument, false) === undefined &&

@@ -5,7 +5,6 @@ import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { request } from "node:http";
 import { join } from "node:path";
 import { after, test } from "node:test";
-import { outputFailed } from "../../blob/blob-errors.ts";
 import { preparedBlobsSchema } from "../../contract/api/prepared-blobs.ts";
 import { MucastError } from "../../contract/errors/errors.ts";
 import { spaceOf } from "../blobs/storage.ts";
@@ -37,10 +36,10 @@ async function prepare(order: PrepareOrder, signal: AbortSignal): Promise<Buffer
     prices: file(`data_extractor_${id}.json`, csv),
     features: file(`feature_engine_${id}.json`, `${csv}${csv}`),
   };
-  const window = { start: "2020-01-01", end: "2020-01-02", dates: 2 };
-  const lists = { tickers: ["A"], tickerCount: 3, warnings: ["a warning"], warningCount: 300 };
-  const answer: PreparedFiles = { id, features: ["mom_1"], files, ...lists, ...window };
-  return Buffer.from(JSON.stringify(answer));
+  const window = { start: "2020-01-01", end: "2020-01-02", learning_end: null, dates: 2 };
+  const lists = { tickers: ["A"], ticker_count: 3, warnings: ["a warning"], warning_count: 300 };
+  const prepared: PreparedFiles = { answer: { id, features: ["mom_1"], ...lists, ...window }, files };
+  return Buffer.from(JSON.stringify(prepared));
 }
 
 const service = await listen({ prepare_bytes: LIMIT }, { prepare });
@@ -70,24 +69,6 @@ test("both blobs of a CSV are stored under its digest, once, whatever its Conten
   assert.equal(existsSync(order.folder), false, "its folder is gone");
   const again = preparedBlobsSchema.parse(JSON.parse((await post("", "Date,A\n1")).text));
   assert.deepEqual([again.id, again.written], [prepared.id, false]);
-});
-
-test("the flags of the query, and the type of a form, reach the process", async () => {
-  const flags =
-    "?only_features=true&time_zone=Europe/Berlin&date_format=DD/MM/YYYY&float32=false&format=parquet&compression=zstd";
-  const type = 'Multipart/Form-Data; boundary="a"';
-  assert.equal((await post(flags, "x", { "content-type": type })).status, 200);
-  const { order } = orders.at(-1)!;
-  assert.equal(order.multipartType, type);
-  assert.deepEqual(order.options, {
-    float32: false,
-    format: "parquet",
-    compression: "zstd",
-    learningEnd: undefined,
-    onlyFeatures: true,
-    timeZone: "Europe/Berlin",
-    dateFormat: "DD/MM/YYYY",
-  });
 });
 
 test("what cannot be prepared is one problem, and stores nothing", async () => {
@@ -128,23 +109,6 @@ test("a caller that leaves ends it, and a caller may have two at the same time",
   assert.ok(!(await service.files()).includes("data_extractor_left.json"));
 });
 
-test("if the second blob cannot be stored, the first stays, and the same request stores the rest", async (t) => {
-  const { port, store, files } = await listenFor(t, {}, { prepare });
-  const send = () => ask(port, { method: "POST", path: "/v1/prepare?id=1" }, "x");
-  t.mock.method(store, "within", () => store);
-  const { create } = store;
-  const refusing = t.mock.method(store, "create", (...request: Parameters<typeof create>) =>
-    request[0].includes("feature")
-      ? Promise.reject(outputFailed("/data/x", "permission denied", new Error("EACCES")))
-      : create.apply(store, request),
-  );
-  assert.deepEqual(codeOf(await send()), [502, "storage_failed"]);
-  assert.deepEqual(await files(), ["data_extractor_1.json"]);
-  refusing.mock.restore();
-  assert.equal(JSON.parse((await send()).text).written, true);
-  assert.equal((await files()).length, 2);
-});
-
 test("nothing is stored without room for both, or if a blob of their names has other bytes", async (t) => {
   const { port, files } = await listenFor(t, { stored_bytes_per_caller: 20 }, { prepare });
   const send = (id: string, csv: string) => ask(port, { method: "POST", path: `/v1/prepare?id=${id}` }, csv);
@@ -152,23 +116,6 @@ test("nothing is stored without room for both, or if a blob of their names has o
   await ask(port, { method: "PUT", path: "/data/feature_engine_2.json" }, "y");
   assert.deepEqual(codeOf(await send("2", "x")), [412, "precondition_failed"]);
   assert.deepEqual(await files(), ["feature_engine_2.json"]);
-});
-
-test("two equal preparations at once need room for one", async (t) => {
-  const { port, files } = await listenFor(t, { stored_bytes_per_caller: 3 }, { prepare });
-  const both = Promise.withResolvers<void>();
-  hold = both.promise;
-  const count = orders.length;
-  const asked = [1, 2].map(() => ask(port, { method: "POST", path: "/v1/prepare?id=1" }, "x"));
-  await eventually(() => orders.length === count + 2);
-  both.resolve();
-  const answers = await Promise.all(asked);
-  hold = undefined;
-  assert.deepEqual(
-    answers.map(({ text }) => JSON.parse(text).written),
-    [true, false],
-  );
-  assert.equal((await files()).length, 2);
 });
 
 test("bytes that are there without a record, as after a kill between the two steps, are recorded", async (t) => {

@@ -29,7 +29,6 @@ const LINK: ReportLink = {
 };
 const LINK_ANSWERS = { 200: jsonAnswer("The link.", reportLinkSchema, LINK) };
 
-/** `GET /v1/operations/{id}/report`, `POST` of both links to reports, and `GET /reports/{token}`. */
 export function reportRoutes(app: HttpApp, { operations, reports, reportLinks }: HttpOptions): void {
   acceptBodies(app, "discard");
 

@@ -15,7 +15,6 @@ const aliveSchema = z.strictObject({ status: z.literal("ok") });
 const checkSchema = z.strictObject({ name: z.string(), ok: z.literal(true) });
 const readinessSchema = z.strictObject({ checks: z.array(checkSchema) });
 
-/** `GET /v1/queue`, `/healthz`, `/readyz` and `/metrics`; `/admin/keys`; with OIDC, the metadata by which MCP clients find the issuer. */
 export function serviceRoutes(app: HttpApp, options: HttpOptions): void {
   const { settings, operations, occupancy, telemetry } = options;
   app.route({

@@ -4,7 +4,7 @@ import { after, before, describe, test } from "node:test";
 import type { Client } from "@modelcontextprotocol/client";
 import { Ajv2020 } from "ajv/dist/2020.js";
 import type { ForecastView } from "../../contract/api/forecast-view.ts";
-import type { OperationPage, VerdictView } from "../../contract/api/operation-view.ts";
+import type { OperationPage } from "../../contract/api/operation-view.ts";
 import { API_OPERATIONS } from "../../contract/api/operations.ts";
 import { MucastError } from "../../contract/errors/errors.ts";
 import { problemOf } from "../../contract/problems/problem.ts";
@@ -95,41 +95,6 @@ describe("an agent", () => {
     assert.match(text, /\nAll tickers: .*; shrinkage 0\.11 \(slope 0\.19 ± 0\.08\)\.$/);
     const unclear = await refused(client, "get_forecast", { id, tickers: ["A"], limit: 1 });
     assert.match(unclear.detail, /^arguments\.limit: give tickers or limit, not both/);
-  });
-
-  test("replays an output by its URL alone, and reads the verdict", async () => {
-    const output_url = "https://a.example/c/data/ml_engine_1.json";
-    const { value, text } = await call(client, "replay", { output_url });
-    const { id } = value;
-    assert.match(text, /^replay \S+: NotStarted\. Ask get_operation/);
-    assert.equal((await refused(client, "get_verdict", { id })).code, "no_result");
-    await service.finish(id);
-    const done = await call(client, "get_operation", { id });
-    assert.match(done.text, /The verdict is the blob \S+; get_verdict gives it\./);
-    const verdict = await call<VerdictView>(client, "get_verdict", { id });
-    assert.equal(verdict.value.replay?.verdict, "identical");
-    assert.match(verdict.text, /^replay \S+: identical\.\n734 numbers compared\.$/);
-  });
-
-  test("gets every fault of a payload at once, as a problem", async () => {
-    const config = { "ML params": { model: "ridge", n_split: 3, cv_test_size: 0 } };
-    const problem = await refused(client, "run_ml_job", { ...ML_PAYLOAD, feature_url: undefined, config });
-    assert.equal(problem.code, "invalid_request");
-    const faults = problem.faults as { path: string }[];
-    const paths = ["config.ML params.cv_test_size", "config.ML params.n_split", "feature_url"];
-    assert.deepEqual(faults.map(({ path }) => path).sort(), paths);
-    assert.match(problem.advice, /Correct/);
-    const audit = { ...ML_PAYLOAD, config: JSON.stringify(ML_PAYLOAD.config), chekcs: ["skill"] };
-    const [fault] = (await refused(client, "audit", audit)).faults as { suggestion: string }[];
-    assert.equal(fault!.suggestion, "checks");
-  });
-
-  test("gets no details of a defect, which the log has", async () => {
-    service.operations.failure = new Error("the inside of the service");
-    const problem = await refused(client, "get_operation", { id: "one" });
-    assert.equal(problem.code, "internal");
-    assert.doesNotMatch(JSON.stringify(problem), /inside of the service/);
-    assert.ok(service.logged.some((line) => line.includes(String(problem.id))));
   });
 });
 

@@ -9,7 +9,6 @@ import { bodyText, type HttpApp, type HttpOptions } from "../http/http-app.ts";
 import { toolError, toolResult } from "./tool-result.ts";
 import { callTool, TOOLS, type ToolContext } from "./tools.ts";
 
-/** An MCP server for one caller. @param onDefect called with the id that the problem of the defect names. */
 function makeServer(context: ToolContext, onDefect: (error: unknown, id: unknown) => void): McpServer {
   const server = new McpServer(
     { name: "mucast", title: "mucast", version: MUCAST_VERSION },
@@ -33,10 +32,7 @@ const TOO_MANY = `the message has more than ${MAX_VALUES} values; send a large c
 
 type McpParts = Pick<HttpOptions, "operations" | "log">;
 
-/**
- * `POST /mcp`: the tools over streamable HTTP, in the revisions with and without `initialize`. It keeps no sessions, so any service
- * on the same database can answer a request. The endpoint needs the scope `read`, and each tool its own scope.
- */
+/** `POST /mcp`: streamable HTTP without sessions, so that any service on the database can answer. Each tool needs its own scope. */
 export function registerMcp(app: HttpApp, { operations, log }: McpParts): void {
   const handler = createMcpHandler(
     ({ authInfo }) =>
@@ -83,9 +79,7 @@ export function registerMcp(app: HttpApp, { operations, log }: McpParts): void {
 
 interface StdioParts extends Pick<ToolContext, "operations" | "address"> {
   readonly input: Readable;
-  /** Receives messages of the protocol only. */
   readonly output: Writable;
-  /** Called for errors that the protocol cannot report. */
   readonly onError: (error: unknown) => void;
 }
 

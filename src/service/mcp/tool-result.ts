@@ -11,7 +11,6 @@ import { verdictOperation } from "../forecast/forecasts.ts";
 import { problemAnswer } from "../http/http-app.ts";
 import type { ToolAnswer } from "./tools.ts";
 
-/** The answer of a tool: the operation, page, forecast, verdict or preview itself, and a text with the next step. */
 export function toolResult(answer: ToolAnswer): CallToolResult {
   const text = shortText(describe(answer), SIZES.toolText);
   return { content: [{ type: "text", text }], structuredContent: { ...answer } };
@@ -24,7 +23,6 @@ function describe(answer: ToolAnswer): string {
   return "status" in answer ? operationText(answer) : verdictText(answer);
 }
 
-/** The problem, with which the agent can correct its call. @param onDefect called for a defect, with the id in its problem. */
 export function toolError(error: unknown, onDefect: (error: unknown, id: unknown) => void): CallToolResult {
   const { problem, isDefect } = problemAnswer(error);
   if (isDefect) onDefect(error, problem.id);

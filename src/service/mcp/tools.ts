@@ -106,7 +106,6 @@ export type ToolOperations = Pick<
 export interface ToolContext {
   readonly operations: ToolOperations;
   readonly caller: Caller;
-  /** Of the service, for its callers. */
   readonly address: string;
   readonly traceparent?: string | undefined;
 }
@@ -114,7 +113,6 @@ export interface ToolContext {
 /** Tickers in the answer of validate_job: enough for an agent to see what they have in common. */
 const MAX_PREVIEWED = 50;
 
-/** @param signal aborts when the caller cancels the call, or its connection closes. */
 export async function callTool(
   { operations, caller, address, traceparent }: ToolContext,
   name: ApiOperationName,
@@ -157,7 +155,6 @@ function parseArguments<N extends ApiOperationName>(name: N, args: JsonObject) {
   throw invalidRequest(faultsOf(parsed.error, input, "arguments", args));
 }
 
-/** The payload of a job, with the config as the caller's own text. */
 function makeSubmission<U extends PayloadUse>(operation: U, args: JsonObject) {
   const { idempotency_key: key, config, ...others } = args;
   const { data: idempotencyKey, error } = idempotencyKeySchema.optional().safeParse(key);

@@ -9,7 +9,7 @@ import { operationPageSchema, operationSchema } from "../../contract/api/operati
 import { type Snapshot, type StoredEvent, storedEventSchema } from "../../contract/api/stored-event.ts";
 import type { MucastError } from "../../contract/errors/errors.ts";
 import { jsonBytes } from "../../contract/json/bounded-json.ts";
-import type { EpochPoint, EventBatch, RunSummary } from "../../contract/output/job-events.ts";
+import type { EpochPoint, EventBatch } from "../../contract/output/job-events.ts";
 import { statusKey } from "../../contract/output/job-events.ts";
 import { type Failure, problemOf } from "../../contract/problems/problem.ts";
 import { countCodes, SIZES } from "../../contract/schema/answer-limits.ts";
@@ -19,18 +19,12 @@ import { newRow, onEachDatabase, removeOperations } from "../database/databases.
 import type { Tables } from "../database/tables.ts";
 import { canceledProblem } from "../queue/finish-attempt.ts";
 import { newCaller } from "../queue/queue.testing.ts";
-import {
-  claimOperation,
-  endOperation,
-  readOperation,
-  recordProgress,
-  releaseOperation,
-} from "../store/attempts.ts";
+import { claimOperation, endOperation, readOperation, recordProgress } from "../store/attempts.ts";
 import { readEvents } from "../store/events.ts";
 import { viewOf } from "../store/operation-view.ts";
 import { noLog } from "../telemetry/no-telemetry.testing.ts";
 import { operationsOn, SteppedOperations } from "./operations.testing.ts";
-import { insertOperation, listOperations, type Submission } from "./operations.ts";
+import { insertOperation, type Submission } from "./operations.ts";
 import { removeOldOperations } from "./retention.ts";
 
 const URLS = {
@@ -137,18 +131,6 @@ onEachDatabase((tested) => {
     assert.deepEqual(await validate(caller), {});
   });
 
-  test("the payload of an operation can be submitted again, also after its end", async (t) => {
-    const { operations, caller, submit } = await open(t);
-    const payload = payloadOf({ tags: ["a"], end: "2024-01-02" });
-    const { id } = await submit({ payload });
-    await operations.start(id);
-    await operations.end(id, "Canceled");
-    const kept = await operations.payload(caller, id);
-    assert.deepEqual(JSON.parse(kept), JSON.parse(payload));
-    const again = await submit({ payload: kept });
-    assert.equal(await operations.payload(caller, again.id), kept);
-  });
-
   test("a cursor reveals no more than its page, outlasts that page's last operation, and is one that a list gave", async (t) => {
     const { operations, caller, submit, list } = await open(t);
     const ids: string[] = [];
@@ -168,13 +150,8 @@ onEachDatabase((tested) => {
       .database()
       .write((db) => db.deleteFrom("operations").where("id", "in", [ids[1]!, ids[2]!]).execute());
     assert.deepEqual(await list({ cursor }), [ids[0]]);
-    const encoded = ["o12", "12 a\u0000"].map((text) => Buffer.from(text).toString("base64url"));
-    for (const wrong of [...encoded, "x".repeat(200), "\u20ac", ""])
-      await assert.rejects(list({ cursor: wrong }), ({ code, message, data }: MucastError) => {
-        assert.deepEqual([code, data.path], ["invalid_request", "cursor"]);
-        assert.equal(message, "cursor: is not one that a list gave; leave it out for the first page");
-        return true;
-      });
+    for (const wrong of [Buffer.from("o12").toString("base64url"), "x".repeat(200), ""])
+      await assert.rejects(list({ cursor: wrong }), { code: "invalid_request" });
   });
 
   test("an operation, its events and a page stay within their sizes, however long its names are", async (t) => {
@@ -194,11 +171,6 @@ onEachDatabase((tested) => {
     assert.deepEqual(view.error!.failure_counts, { insufficient_history: 2_000 });
     for (const event of await readEvents(tested.database(), id, 0, 10_000))
       assert.ok(jsonBytes(event) <= SIZES.event, `${event.type} ${jsonBytes(event)}`);
-    assert.equal(
-      (await readEvents(tested.database(), id, 0, 10_000, 1)).length,
-      1,
-      "a portion is bounded by bytes",
-    );
     const row = (await readOperation(tested.database(), id))!;
     const lists = { warnings: JSON.stringify(row.warnings), failures: JSON.stringify(row.failures) };
     const copies = Array.from({ length: 100 }, (_, nth) => ({
@@ -206,24 +178,15 @@ onEachDatabase((tested) => {
       ...{ ...lists, error: JSON.stringify(row.error) },
     }));
     await tested.database().write((db) => db.insertInto("operations").values(copies).execute());
-    const read = await listOperations(tested.database(), caller.subject, { limit: 101 });
-    assert.ok(read[0]!.found_rows === 101 && jsonBytes(read) < 2 * SIZES.page, `${jsonBytes(read)}`);
     const seen = new Set<string>();
-    let pages = 0;
     for (let cursor: string | undefined; ; ) {
       const page = operationPageSchema.parse(await operations.list(caller, { limit: 100, cursor }));
-      pages += 1;
       assert.ok(jsonBytes(page) <= SIZES.page, `${jsonBytes(page)}`);
-      for (const listed of page.operations) {
-        const texts = [...listed.warnings, ...(listed.failures ?? [])].map(({ message }) => message);
-        assert.ok(texts.length >= 6 && texts.every((text) => text.endsWith("…")));
-        assert.ok(listed.error!.advice.endsWith("."), listed.id);
-        seen.add(listed.id);
-      }
+      for (const { id } of page.operations) seen.add(id);
       if (page.next_cursor === null) break;
       cursor = page.next_cursor;
     }
-    assert.deepEqual([seen.size, pages > 1], [101, true]);
+    assert.equal(seen.size, 101);
   });
 
   const claim = (owner = "me") => claimOperation(tested.database(), owner);
@@ -279,20 +242,6 @@ onEachDatabase((tested) => {
     );
   });
 
-  test("a summary becomes part of the operation until another attempt starts, and is no event", async (t) => {
-    const { id, record, types } = await running(t);
-    const summary: RunSummary = {
-      ...{ model: "ridge", fit: "per_ticker", as_of: "2024-12-30", tickers: 2, failed: 1, verdict: null },
-    };
-    await record({ summary });
-    await record({ progress: { stage: "write", done: 1, total: 1 } });
-    const row = (await readOperation(tested.database(), id))!;
-    assert.deepEqual(operationSchema.parse(viewOf(row)).summary, summary);
-    assert.deepEqual(await types(), ["queued", "started", "progress"]);
-    await releaseOperation(tested.database(), row, "drained", 0);
-    assert.equal(viewOf((await claimOperation(tested.database(), "me"))!).summary, undefined);
-  });
-
   test("pruning removes progress before other events, and epochs displace none", async (t) => {
     const { operations, caller, id, record, types } = await running(t, 10);
     await record({ warnings: [{ code: "long_gap", message: "A: a gap", ticker: "A" }] });
@@ -306,17 +255,6 @@ onEachDatabase((tested) => {
       [...["queued", "started", "warning"], ...Array(7).fill("progress")],
     );
     assert.equal(kept.length, 20);
-  });
-
-  test("of large epochs the service keeps the newest few megabytes", async (t) => {
-    const { id, record } = await running(t);
-    const points = Array.from({ length: 800 }, (_, n) => ({ ...pointAt(n + 1), ticker: "x".repeat(128) }));
-    const sent = Math.ceil((34 * 2 ** 20) / jsonBytes({ points }));
-    for (let nth = 0; nth < sent; nth++) await record({ epochs: { points } });
-    const kept = await readEvents(tested.database(), id, 2, 10_000);
-    const bytes = kept.reduce((sum, { data }) => sum + jsonBytes(data), 0);
-    assert.ok(bytes <= 32 * 2 ** 20 && bytes > 31 * 2 ** 20, `${bytes}`);
-    assert.equal(kept.at(-1)!.seq, sent + 2);
   });
 
   test("a snapshot replaces removed events, every kept event comes once, and a reader that breaks off misses none", async (t) => {
@@ -355,33 +293,21 @@ onEachDatabase((tested) => {
     const folder = mkdtempSync(join(tmpdir(), "mucast-retention-"));
     t.after(() => rmSync(folder, { recursive: true }));
     const store = new FolderStore(folder, "");
-    for (const [prefix, days, count] of [
-      ["kept-", 40, 3],
-      ["old-", 35, 2],
-      ["young-", 5, 1],
-    ] as const) {
-      const ended = {
-        status: "Failed",
-        attempt: 1,
-        finished_at: new Date(Date.now() - days * 86_400_000),
-      } as const;
-      const rows = Array.from({ length: count }, (_, n) => ({
-        ...newRow(`${prefix}${n}`, "local"),
-        ...ended,
-      }));
-      await database.write((db) => db.insertInto("operations").values(rows).execute());
-      for (const { id } of rows) await store.put(statusKey(id, 1), "{}");
+    for (const [id, days] of Object.entries({ refused: 40, old: 35, young: 5 })) {
+      const finished_at = new Date(Date.now() - days * 86_400_000);
+      const row = { ...newRow(id, "local"), status: "Failed", attempt: 1, finished_at } as const;
+      await database.write((db) => db.insertInto("operations").values(row).execute());
+      await store.put(statusKey(id, 1), "{}");
     }
     const { remove } = FolderStore.prototype;
     t.mock.method(FolderStore.prototype, "remove", function (this: FolderStore, key: string) {
-      return key.includes("kept-") ? Promise.reject(new Error("refused")) : remove.call(this, key);
+      return key.includes("refused") ? Promise.reject(new Error("refused")) : remove.call(this, key);
     });
     const { signal } = new AbortController();
     await removeOldOperations({ database, store, days: 30, log: noLog }, signal);
-    const rows = await database.db.selectFrom("operations").select("id").execute();
-    const kinds = Object.groupBy(rows, ({ id }) => id.split("-")[0]!);
-    assert.deepEqual([rows.length, kinds.kept?.length, kinds.young?.length], [4, 3, 1]);
-    assert.equal(await store.stat(statusKey("old-0", 1)), undefined);
-    assert.ok(await store.stat(statusKey("young-0", 1)));
+    const rows = await database.db.selectFrom("operations").select("id").orderBy("id").execute();
+    assert.deepEqual(rows, [{ id: "refused" }, { id: "young" }]);
+    assert.equal(await store.stat(statusKey("old", 1)), undefined);
+    assert.ok(await store.stat(statusKey("young", 1)));
   });
 });

@@ -12,9 +12,10 @@ import { Forecasts } from "../forecast/forecasts.ts";
 import { FORECAST, VERDICT } from "../http/examples.ts";
 import { canceledProblem } from "../queue/finish-attempt.ts";
 import { endOperation, readOperation, recordStart } from "../store/attempts.ts";
-import { appendEvents, type NewEvent, pruneEvents } from "../store/events.ts";
+import { appendEvents, type NewEvent } from "../store/events.ts";
 import { OperationNotifications } from "../store/follow-events.ts";
-import { type ListQuery, Operations, type OperationsParts, type Submission } from "./operations.ts";
+import { noTelemetry } from "../telemetry/no-telemetry.testing.ts";
+import { Operations, type OperationsParts, type Submission } from "./operations.ts";
 
 const NO_BLOBS: Pick<Blobs, "find"> = { find: () => Promise.reject(new Error("no test here reads a blob")) };
 
@@ -35,17 +36,13 @@ export async function operationsOn(
       return { ...parsed, inputs: async () => ({ ...parsed, blobs: [] }) };
     },
     preview: () => Promise.reject(new Error("no process is started here")),
-    blobs,
     forecasts: new Forecasts(blobs),
-    onQueued: () => undefined,
-    onCanceled: () => undefined,
+    telemetry: noTelemetry,
   };
 }
 
 /** Operations of which a test does by hand what a worker would do. Each step waits for the one before. */
 export class SteppedOperations extends Operations {
-  /** The next call throws it. */
-  failure: unknown;
   /** The number of event readers and waiting requests. */
   listeners = 0;
   readonly parts: OperationsParts;
@@ -85,16 +82,6 @@ export class SteppedOperations extends Operations {
     const submitted = await super.submit(caller, submission);
     this.#submissions.set(submitted.operation.id, submission);
     return submitted;
-  }
-
-  override async get(caller: Caller, id: string): Promise<OperationView> {
-    this.#fail();
-    return super.get(caller, id);
-  }
-
-  override async list(caller: Caller, query: ListQuery) {
-    this.#fail();
-    return super.list(caller, query);
   }
 
   override async forecast(caller: Caller, { id, tickers }: ForecastQuery): Promise<ForecastView> {
@@ -166,14 +153,6 @@ export class SteppedOperations extends Operations {
     });
   }
 
-  /** Removes all events except the newest, as the service does if there are too many. */
-  prune(id: string): Promise<void> {
-    return this.#step(async ({ database }) => {
-      const { last_seq } = (await readOperation(database, id))!;
-      await database.write((db) => pruneEvents(database, db, id, last_seq, 1));
-    });
-  }
-
   #step(step: (parts: OperationsParts) => Promise<void>): Promise<void> {
     const stepped = this.#steps.then(() => step(this.parts));
     this.#steps = stepped;
@@ -185,12 +164,6 @@ export class SteppedOperations extends Operations {
     if (status === "Succeeded") return;
     const data = { path: "id", operation_status: status };
     throw new MucastError("no_result", `operation ${id} is ${status}`, data);
-  }
-
-  #fail(): void {
-    const { failure } = this;
-    this.failure = undefined;
-    if (failure !== undefined) throw failure;
   }
 }
 

@@ -1,5 +1,5 @@
 import { createHash, randomUUID } from "node:crypto";
-import { type Insertable, sql } from "kysely";
+import type { Insertable } from "kysely";
 import { withoutSignature } from "../../blob/policy.ts";
 import type { ForecastQuery, ForecastView } from "../../contract/api/forecast-view.ts";
 import type { JobPreview } from "../../contract/api/job-preview.ts";
@@ -20,15 +20,12 @@ import { MucastError } from "../../contract/errors/errors.ts";
 import { counted } from "../../contract/errors/wording.ts";
 import { jsonBytes } from "../../contract/json/bounded-json.ts";
 import { SIZES } from "../../contract/schema/answer-limits.ts";
-import { aboutToEnd } from "../abort-error.ts";
 import type { Caller } from "../auth/caller.ts";
-import type { Blobs } from "../blobs/blobs.ts";
 import type { StoredInputs } from "../blobs/input-urls.ts";
 import { spaceOf } from "../blobs/storage.ts";
 import type { Database } from "../database/database.ts";
 import type { OperationRow, Statements, Tables } from "../database/tables.ts";
 import type { Forecasts } from "../forecast/forecasts.ts";
-import { readVerdict } from "../forecast/forecasts.ts";
 import { canceledProblem } from "../queue/finish-attempt.ts";
 import type { ServiceSettings } from "../settings/load-settings.ts";
 import { endOperation, requestCancel } from "../store/attempts.ts";
@@ -37,25 +34,22 @@ import { cursorAfter, parseCursor } from "../store/cursors.ts";
 import { appendEvents, type EventParts } from "../store/events.ts";
 import { followEvents, type OperationNotifications } from "../store/follow-events.ts";
 import { ACTIVE_STATUSES, listedViewOf, VIEWED, type ViewedRow, viewOf } from "../store/operation-view.ts";
+import type { Telemetry } from "../telemetry/telemetry.ts";
 
-/** A payload as it reaches the service. */
-export interface SentPayload {
+interface SentPayload {
   /** Its JSON text. The numbers of its config reach the engine as the caller wrote them. */
   readonly payload: string;
   /** The origin at which the request reached the service: URLs of the service's blobs may begin with it. */
   readonly origin?: string | undefined;
 }
 
-/** A job, an audit or a replay that a caller submits. */
 export interface Submission extends SentPayload {
   readonly operation: SubmittedOperation;
   readonly idempotencyKey?: string | undefined;
-  /** W3C trace context of the request. */
   readonly traceparent?: string | undefined;
 }
 
-/** Which operations a page lists. */
-export interface ListQuery {
+interface ListQuery {
   readonly status?: OperationStatus | undefined;
   readonly operation?: SubmittedOperation | undefined;
   /** Operations that have all of them. */
@@ -69,23 +63,16 @@ export interface OperationsParts extends EventParts {
   readonly notifications: OperationNotifications;
   readonly settings: Pick<ServiceSettings, "events_kept" | "queued_per_caller">;
   readonly quota: Quota;
-  /** Parses and checks a payload. @throws MucastError with every fault. */
   readonly read: (
     caller: Caller,
     use: PayloadUse,
     sent: SentPayload,
     // As the row stores them. @throws MucastError url_not_allowed for a blob that the caller may not read.
   ) => Promise<ParsedPayload & { inputs(): Promise<StoredInputs> }>;
-  /** Previews a job in a process. @returns JSON of JobPreview. @throws MucastError of the process. */
   readonly preview: (job: StoredJob, signal: AbortSignal) => Promise<Buffer>;
-  /** @throws MucastError unavailable while no job could write its output. */
   readonly requireStorage: () => void;
-  /** Finds the blob of a verdict. */
-  readonly blobs: Pick<Blobs, "find">;
-  readonly forecasts: Pick<Forecasts, "of">;
-  readonly onQueued: (row: OperationRow) => void;
-  /** Called for an operation that was canceled before it started. */
-  readonly onCanceled: (row: OperationRow) => void;
+  readonly forecasts: Pick<Forecasts, "of" | "verdict">;
+  readonly telemetry: Pick<Telemetry, "queued" | "ended">;
 }
 
 const FULL_RETRY_SECONDS = 30;
@@ -94,7 +81,6 @@ const WAIT_STEP_MILLISECONDS = 5_000;
 
 /** What HTTP, MCP and the command line do with operations. Another caller's operation is not_found for every method. */
 export class Operations {
-  /** While it is true, submissions are refused. */
   draining = false;
   readonly #parts: OperationsParts;
   /** The callers that a process previews a job for: one alone could use all processes of requests. */
@@ -104,13 +90,7 @@ export class Operations {
     this.#parts = parts;
   }
 
-  /**
-   * Checks the whole payload and stores the operation, which is then queued. The same key and body return the operation of the first
-   * call (`created` false).
-   * @throws MucastError invalid_request, unknown_model, invalid_model_params, device_unavailable, url_not_allowed, too_large: before
-   * anything is stored; idempotency_conflict, rate_limited (a full queue, with data.retryAfter in seconds), quota_exceeded (no space for an
-   * output), unavailable (draining).
-   */
+  /** The same key and body return the operation of the first call (`created` false). */
   async submit(
     caller: Caller,
     submission: Submission,
@@ -139,15 +119,10 @@ export class Operations {
     };
     const limits = { blobs, queued: settings.queued_per_caller, quota };
     const inserted = await insertOperation(this.#parts, created, limits);
-    if (inserted.created) this.#parts.onQueued(inserted.row);
+    if (inserted.created) this.#parts.telemetry.queued(inserted.row);
     return { operation: viewOf(inserted.row), created: inserted.created };
   }
 
-  /**
-   * What a job would make of its payload. Stores nothing.
-   * @throws MucastError of `submit` about the payload, and of the job until it would train; rate_limited if another preview of the caller
-   * is in progress; too_large, timed_out, process_lost, unavailable (too many requests of this kind), canceled.
-   */
   async validate(caller: Caller, sent: SentPayload, signal: AbortSignal): Promise<JobPreview> {
     const payload = await this.#parts.read(caller, "validate_job", sent);
     const { featureUrl, dataExtractorUrl, options } = await payload.inputs();
@@ -169,7 +144,7 @@ export class Operations {
     return viewOf(await this.#read(caller, id));
   }
 
-  /** The JSON text of the payload, without secrets, also after the end. @throws MucastError not_found, also if an earlier version stored it. */
+  /** The JSON text of the payload, without secrets, also after the end. */
   async payload(caller: Caller, id: string): Promise<string> {
     const { db } = this.#parts.database;
     const query = db.selectFrom("operations").select("payload");
@@ -180,20 +155,14 @@ export class Operations {
     throw new MucastError("not_found", message, { path: "id" });
   }
 
-  /**
-   * Reads the forecasts of some tickers from the output of an operation. @throws MucastError not_found, also if the output is gone;
-   * other_result for an audit or a replay; no_result if the operation has not succeeded; unavailable; errors of reading the output.
-   */
   async forecast(caller: Caller, query: ForecastQuery, signal?: AbortSignal): Promise<ForecastView> {
     return this.#parts.forecasts.of(caller, await this.get(caller, query.id), query, signal);
   }
 
-  /** Reads the verdict of an audit or a replay. @throws MucastError likewise; other_result for a job. */
   async verdict(caller: Caller, id: string, signal?: AbortSignal): Promise<VerdictView> {
-    return readVerdict(this.#parts.blobs, caller, await this.get(caller, id), signal);
+    return this.#parts.forecasts.verdict(caller, await this.get(caller, id), signal);
   }
 
-  /** Newest first. @throws MucastError invalid_request for an invalid cursor. */
   async list(caller: Caller, query: ListQuery): Promise<OperationPage> {
     const { database } = this.#parts;
     const rows = await listOperations(database, caller.subject, { ...query, limit: query.limit + 1 });
@@ -205,21 +174,18 @@ export class Operations {
       return room < 0;
     });
     const operations = fitting < 0 ? views : views.slice(0, Math.max(1, fitting));
-    const last = operations.length < (rows[0]?.found_rows ?? 0) ? rows[operations.length - 1] : undefined;
+    const last = operations.length < rows.length ? rows[operations.length - 1] : undefined;
     return { operations, next_cursor: last ? cursorAfter(last.created_at, last.id) : null };
   }
 
-  /**
-   * Cancels an operation: it becomes Canceled at once if it has not started, and stays Running until its job has stopped. Returns an
-   * ended operation unchanged.
-   */
+  /** It becomes Canceled at once if it has not started, and stays Running until its job has stopped. */
   async cancel(caller: Caller, id: string): Promise<OperationView> {
     await this.#read(caller, id);
     const row = await requestCancel(this.#parts, id);
     if (row?.status === "NotStarted") {
       const ending = { status: "Canceled", problem: canceledProblem() } as const;
       const ended = await endOperation(this.#parts, row, ending);
-      if (ended) this.#parts.onCanceled(ended);
+      if (ended) this.#parts.telemetry.ended(ended, []);
     }
     return this.get(caller, id);
   }
@@ -245,7 +211,6 @@ export class Operations {
     };
   }
 
-  /** Waits until the operation has ended, for at most `seconds`. */
   async wait(caller: Caller, id: string, seconds: number, signal?: AbortSignal): Promise<OperationView> {
     const deadline = performance.now() + seconds * 1_000;
     for (;;) {
@@ -257,10 +222,7 @@ export class Operations {
     }
   }
 
-  /**
-   * Yields the events after `after` (0: all of them), then each as it happens, up to the final one. A snapshot replaces events that
-   * retention has removed. @throws MucastError not_found, before the first event.
-   */
+  /** The events after `after` (0: all of them), then each as it happens, up to the final one. */
   follow(
     caller: Caller,
     id: string,
@@ -279,6 +241,11 @@ export class Operations {
   }
 }
 
+/** The error of requests that a closing service ends or refuses. */
+export function aboutToEnd(): MucastError {
+  return new MucastError("unavailable", "the service is about to end", { retryAfter: 10 });
+}
+
 function noOperation(id: string): MucastError {
   const message = `there is no operation ${JSON.stringify(id.slice(0, 100))}`;
   return new MucastError("not_found", message, { path: "id" });
@@ -291,12 +258,7 @@ function sha256(text: string): string {
 /** An operation to be stored. Its `tags` are a column beside the options, since they outlive these. */
 type NewOperation = Insertable<Tables["operations"]>;
 
-/**
- * Stores an operation, its idempotency key and its first event in one transaction. If submissions with one key run concurrently, one
- * creates the operation; the others wait for it and get the same.
- * @param limits `blobs`: the recorded ones among the inputs; `queued`: how many operations of the caller may wait to start.
- * @throws MucastError idempotency_conflict, quota_exceeded, url_not_allowed, rate_limited.
- */
+/** If submissions with one key run concurrently, one creates the operation; the others wait for it and get the same. */
 export function insertOperation(
   parts: EventParts,
   operation: NewOperation,
@@ -336,10 +298,7 @@ export function insertOperation(
   });
 }
 
-/**
- * Locks the records of inputs, so that no removal takes one before the transaction ends.
- * @throws MucastError url_not_allowed if one was removed after the payload was checked.
- */
+/** Locks the records of inputs, so that no removal takes one before the transaction ends. */
 async function lockInputs(
   database: Database,
   db: Statements,
@@ -366,7 +325,6 @@ async function lockInputs(
   throw new MucastError("url_not_allowed", `${name} has just been removed`, { value: name });
 }
 
-/** The earlier operation of the idempotency key; undefined without a key, or for a new one. @throws MucastError idempotency_conflict. */
 async function findSameKey(
   db: Statements,
   { caller, idempotency_key, body_sha256 }: Pick<NewOperation, "caller" | "idempotency_key" | "body_sha256">,
@@ -382,20 +340,14 @@ async function findSameKey(
   throw new MucastError("idempotency_conflict", message, { path: "Idempotency-Key" });
 }
 
-/**
- * If retention has removed the last operation of the previous page, the page starts with the next older one.
- * @returns the first rows, up to the size of a page. Each has the number of all of them, `found_rows`.
- */
+/** If retention has removed the last operation of the previous page, the page starts with the next older one. */
 export async function listOperations(
   database: Database,
   caller: string,
   { status, operation, tag = [], cursor, limit }: ListQuery,
-): Promise<readonly (ViewedRow & { readonly found_rows: number })[]> {
+): Promise<readonly ViewedRow[]> {
   const { db } = database;
-  let page = db
-    .selectFrom("operations")
-    .select([...VIEWED, "ordinal"])
-    .where("caller", "=", caller);
+  let page = db.selectFrom("operations").select(VIEWED).where("caller", "=", caller);
   if (status !== undefined) page = page.where("status", "=", status);
   if (operation !== undefined) page = page.where("operation", "=", operation);
   if (tag.length > 0) page = page.where(database.hasAll("tags", tag));
@@ -407,19 +359,7 @@ export async function listOperations(
       ? page.where("ordinal", "<", last.ordinal)
       : page.where("created_at", "<=", createdAt).where("id", "<>", id);
   }
-  const [warnings, failures, error] = ["warnings", "failures", "error"].map((name) =>
-    database.jsonBytes(name),
-  );
-  const before = sql`over (order by ordinal desc rows between unbounded preceding and 1 preceding)`;
-  const sized = db
-    .selectFrom(page.orderBy("ordinal", "desc").limit(limit).as("found"))
-    .selectAll()
-    .select([
-      sql<number>`count(*) over ()`.as("found_rows"),
-      sql<number>`coalesce(sum(${warnings} + ${failures} + ${error}) ${before}, 0)`.as("bytes_before"),
-    ]);
-  const listed = db.selectFrom(sized.as("listed")).selectAll().where("bytes_before", "<", SIZES.page);
-  return listed.orderBy("ordinal", "desc").execute();
+  return page.orderBy("ordinal", "desc").limit(limit).execute();
 }
 
 export async function countWaiting(db: Statements): Promise<number> {
@@ -427,11 +367,7 @@ export async function countWaiting(db: Statements): Promise<number> {
   return (await query.where("status", "=", "NotStarted").executeTakeFirstOrThrow()).waiting;
 }
 
-/**
- * The payload that the service keeps after an operation has ended, so that its caller can submit it again. It has no secrets: no query
- * of a URL, no sections of other services, and no config that contains a signature.
- * @returns JSON text. A replay reads its config from the output, so it has none.
- */
+/** Without secrets: no query of a URL, no sections of other services, no config that contains a signature. A replay has no config. */
 export function keptPayload(
   operation: SubmittedOperation,
   { featureUrl, dataExtractorUrl, config, options }: ParsedPayload,

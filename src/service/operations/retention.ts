@@ -1,7 +1,7 @@
 import type { BlobStore } from "../../blob/store.ts";
 import { statusKey } from "../../contract/output/job-events.ts";
 import type { Database } from "../database/database.ts";
-import { logFirst, repeatSweep } from "../row-sweep.ts";
+import { repeatSweep } from "../row-sweep.ts";
 import type { Log } from "../telemetry/log.ts";
 
 const HOUR = 3_600_000;
@@ -23,10 +23,7 @@ export function startRetention(parts: RetentionParts): () => Promise<void> {
   );
 }
 
-/**
- * Removes operations that ended more than `days` ago, oldest first, with their events, deliveries and idempotency keys. Their outputs have
- * separate records and stay. If the status blobs of an operation cannot be removed, it stays for the next time.
- */
+/** Oldest first, with their events, deliveries and idempotency keys. If the status blobs of one cannot be removed, it stays. */
 export async function removeOldOperations(
   { database, store, days, log }: RetentionParts,
   signal: AbortSignal,
@@ -37,8 +34,7 @@ export async function removeOldOperations(
     .where("finished_at", "<", database.time(-days * 86_400))
     .orderBy("finished_at")
     .execute();
-  const warn = logFirst(log, "an old operation could not be removed yet");
-  let operations = 0;
+  let [operations, failures] = [0, 0];
   for (const { id, attempt, space } of old) {
     if (signal.aborted) break;
     try {
@@ -47,7 +43,9 @@ export async function removeOldOperations(
       await database.write((db) => db.deleteFrom("operations").where("id", "=", id).execute());
       operations += 1;
     } catch (error) {
-      warn({ err: error, operation_id: id });
+      // If the storage is unreachable, all fail.
+      if (failures++ === 0)
+        log.warn({ err: error, operation_id: id }, "old operations could not be removed yet");
     }
   }
   if (operations > 0) log.info({ operations }, "removed old operations");

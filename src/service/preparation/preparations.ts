@@ -8,7 +8,6 @@ import type { PrepareQuery } from "../../contract/api/prepared-blobs.ts";
 import { MucastError } from "../../contract/errors/errors.ts";
 import type { Settings } from "../../contract/settings.ts";
 import { openWorkFolder } from "../../jobs/shared/work-folder.ts";
-import { abortError } from "../abort-error.ts";
 import type { Caller } from "../auth/caller.ts";
 import type { Blobs, BlobUpload } from "../blobs/blobs.ts";
 import { storageFailed } from "../blobs/storage.ts";
@@ -23,27 +22,16 @@ interface PreparationsParts {
   readonly settings: Settings;
 }
 
-/**
- * Bytes of a blob for each byte that a file may have. A price of eight characters becomes features of about 500 bytes, and one of a single
- * digit too: a CSV of 16 MB without this limit takes 4 GB of the disk until its blobs are stored.
- */
+/** Bytes of a blob for each byte of a file: a price of eight characters becomes about 500 bytes of features. */
 const MAX_GROWTH = 128;
 
 export class Preparations {
   readonly #parts: PreparationsParts;
-  /** By caller and id. Of two equal preparations at once, the second finds the blobs of the first, and needs no room. */
-  readonly #storing = new Map<string, Promise<boolean>>();
 
   constructor(parts: PreparationsParts) {
     this.#parts = parts;
   }
 
-  /**
-   * Prepares prices in a process, and stores both blobs.
-   * @param bytes a file of prices, possibly gzip, or a form of `multipartType`.
-   * @throws MucastError too_large, timed_out for the body; of the process; precondition_failed if a blob of that name has other bytes;
-   * quota_exceeded; storage_full, storage_failed; canceled.
-   */
   async prepare(
     caller: Caller,
     { bytes, multipartType }: { readonly bytes: Readable; readonly multipartType: string | undefined },
@@ -71,13 +59,7 @@ export class Preparations {
       const limits = { csvBytes, tickers, blobBytes };
       const answer = await run({ kind: "prepare", folder, body, multipartType, options, ...limits }, signal);
       const prepared: PreparedFiles = JSON.parse(answer.toString("utf8"));
-      const key = `${caller.subject}\n${prepared.id}`;
-      const store = () => this.#store(caller, prepared, signal);
-      const storing = this.#storing.get(key)?.then(store, store) ?? store();
-      this.#storing.set(key, storing);
-      const written = await storing.finally(() => {
-        if (this.#storing.get(key) === storing) this.#storing.delete(key);
-      });
+      const written = await this.#store(caller, prepared, signal);
       const address = (await this.#parts.blobs.uploadAddress(caller, prepared.files.prices.name))!;
       return { ...prepared, storeUrl: address.store.url, written };
     } finally {
@@ -85,15 +67,10 @@ export class Preparations {
     }
   }
 
-  /**
-   * Uploads both files, and leaves out a blob that has the same bytes. Begins all uploads before the first one, so that no blob is stored if
-   * one of the names has other bytes, or the quota has no room for all. If an upload fails, the blob before it stays: the same request stores
-   * the rest.
-   * @returns whether any blob is new.
-   */
+  /** Begins all uploads before the first, so that none is stored if a name has other bytes, or the quota has no room for all. */
   async #store(caller: Caller, prepared: PreparedFiles, signal: AbortSignal): Promise<boolean> {
     const { blobs } = this.#parts;
-    const { tickerCount: ticker_count, dates, start, end } = prepared;
+    const { ticker_count, dates, start, end } = prepared.answer;
     const uploads: [PreparedFile, BlobUpload][] = [];
     try {
       for (const file of [prepared.files.prices, prepared.files.features]) {
@@ -106,7 +83,7 @@ export class Preparations {
       }
       let isAnyNew = false;
       for (const [file, upload] of uploads) {
-        if (signal.aborted) throw abortError(signal, "prepare the blobs");
+        signal.throwIfAborted();
         const { store, key } = upload;
         let etag: string | undefined;
         try {
@@ -125,7 +102,6 @@ export class Preparations {
     }
   }
 
-  /** @returns the tag of the stored bytes. @throws MucastError precondition_failed if they are not those of the file. */
   async #findSame(
     caller: Caller,
     { name, bytes, sha256 }: PreparedFile,
@@ -165,7 +141,7 @@ async function receiveBody(
     const stop = AbortSignal.any([signal, slow]);
     await pipeline(body.pipe(new PassThrough()), withinLimit, file, { signal: stop });
   } catch (cause) {
-    if (signal.aborted) throw abortError(signal, "prepare the blobs");
+    signal.throwIfAborted();
     if (slow.aborted) {
       const message = `the body took longer than ${seconds} s to arrive (request_seconds)`;
       throw new MucastError("timed_out", message, { path: "body", limit: seconds });

@@ -71,13 +71,6 @@ onEachDatabase((tested) => {
     assert.deepEqual(types, ["queued", "started", "succeeded"]);
   });
 
-  test("an operation that is cancelled while no start succeeds becomes Canceled", async (t) => {
-    const { tried, caller, id } = await refused(t, notNow);
-    await tried.operations.cancel(caller, id);
-    const { status, error } = await tried.ended(caller, id);
-    assert.deepEqual([status, error?.code], ["Canceled", "canceled"]);
-  });
-
   test("a defect at the start ends the operation, whose problem holds only the defect's id", async (t) => {
     const { tried, caller, id } = await refused(t, new TypeError("/srv/secret is undefined"));
     const { status, error } = await tried.ended(caller, id);

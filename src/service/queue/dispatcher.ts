@@ -12,10 +12,7 @@ const CLAIM_MILLISECONDS = 2_000;
 const RELEASE_MILLISECONDS = 10_000;
 const MAX_LOGGED_IDS = 20;
 
-/**
- * Claims queued operations and starts them on the executor, as many in parallel as the settings allow. Takes over the operations of
- * services that are gone.
- */
+/** Claims queued operations and starts them on the executor. Takes over the operations of services that are gone. */
 export class Dispatcher {
   readonly #parts: QueueParts;
   readonly #budget: CoreBudget;
@@ -32,10 +29,6 @@ export class Dispatcher {
     this.#budget = new CoreBudget(parts.executor.outlivesService ? concurrent_jobs : cores, concurrent_jobs);
   }
 
-  get coresTaken(): number {
-    return this.#budget.taken;
-  }
-
   /** It does not know the cores of an executor whose jobs run elsewhere. */
   get occupancy(): QueueView["service"] {
     const { jobs, taken, cores } = this.#budget;
@@ -46,7 +39,6 @@ export class Dispatcher {
     };
   }
 
-  /** Starts to work; the caller starts the leases. */
   start(notifications: OperationNotifications): void {
     const { database, leases } = this.#parts;
     leases.watch("operations", {
@@ -83,10 +75,7 @@ export class Dispatcher {
     await this.#work?.stopClaiming();
   }
 
-  /**
-   * Notes first that no running attempt counts as lost if this process is killed from now on. Then lets running jobs continue for up to
-   * `milliseconds`, and releases the others to the queue. Detaches at once from executions that outlive this service.
-   */
+  /** Running attempts do not count as lost if this process is killed from now on. They may continue for `milliseconds`. */
   async drain(milliseconds: number): Promise<void> {
     this.#draining = true;
     const { leases, executor } = this.#parts;
@@ -106,7 +95,6 @@ export class Dispatcher {
     );
   }
 
-  /** An execution that outlives the service is not lost with it. */
   async #noteDrain(): Promise<void> {
     const { database, leases, executor, log } = this.#parts;
     if (executor.outlivesService) return;
@@ -151,7 +139,6 @@ export class Dispatcher {
     this.#work?.wake();
   }
 
-  /** Detaches from the jobs that another service took over. */
   async #compare(held: readonly Lease[]): Promise<void> {
     const { database, leases } = this.#parts;
     const attempts = new Map(held.map(({ id, attempt }) => [id, attempt]));
@@ -165,7 +152,6 @@ export class Dispatcher {
     if (!this.#draining) await this.#takeFreed();
   }
 
-  /** Stops jobs whose cancel was not notified. */
   async #stopCanceled(): Promise<void> {
     if (this.#running.size === 0) return;
     const canceled = await this.#parts.database.db
@@ -177,7 +163,6 @@ export class Dispatcher {
     for (const { id } of canceled) this.#running.get(id)?.stop("canceled");
   }
 
-  /** Takes over the operations that run and belong to no service. */
   async #takeFreed(): Promise<void> {
     const { database, leases } = this.#parts;
     const taken = await database.write((db) =>
@@ -223,14 +208,10 @@ export class Dispatcher {
   }
 }
 
-/**
- * Shares the cores of this machine evenly among running jobs: a single job has all of them, and gives some back when another starts. The
- * workers of all jobs together have as many tasks as there are cores, except while a job that gives cores back ends its running tasks.
- */
+/** A single job has all cores, and gives some back when another starts. */
 export class CoreBudget {
   readonly cores: number;
   readonly jobs: number;
-  /** The share of each running job, the oldest job first. */
   readonly #shares = new Map<Pick<RunningJob, "setCores">, number>();
 
   constructor(cores: number, jobs: number) {
@@ -246,7 +227,6 @@ export class CoreBudget {
     return Math.max(1, Math.floor(this.cores / (this.#shares.size + 1)));
   }
 
-  /** Gives a job that starts with `next` cores its share, and takes it from the others. */
   add(job: Pick<RunningJob, "setCores">): void {
     this.#shares.set(job, this.next);
     this.#share();

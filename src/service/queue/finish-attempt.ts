@@ -23,27 +23,16 @@ export interface QueueParts extends EventParts {
   readonly settings: Pick<ServiceSettings, "events_kept" | "job_seconds" | "concurrent_jobs" | "cores">;
   /** The URL of an input, from its URL or storage path in the row. */
   readonly urlOf: (stored: string) => string;
-  /** Whether the output of an operation that succeeds is to be recorded by the tracker. */
   readonly isTracked?: ((row: Pick<OperationRow, "operation">) => boolean) | undefined;
   readonly telemetry: Telemetry;
   readonly log: Log;
 }
 
-/**
- * The number of losses that ends an operation, by what was lost. Services end for their own reasons, such as updates and failing
- * machines. The number still limits how often a job that crashes its service runs again.
- */
+/** How many losses end an operation. Services end for their own reasons, such as updates; a job may also crash its service. */
 const LAST_LOSS: Readonly<Record<Loss["with"], number>> = { execution: 2, service: 6 };
-/** Maximum characters of the reason of a loss. */
 const MAX_REASON = 300;
 
-/**
- * Stores how an attempt ended. If the storage has its output, the attempt has succeeded, whatever the executor says. Releases a lost
- * attempt to the queue until too many are lost. An attempt that is lost while its service drains does not count. Changes nothing if
- * the attempt is no longer the current one.
- * @param how `lostWith`: what was lost, if the attempt was lost.
- * @returns whether it released the operation to the queue.
- */
+/** If the storage has its output, the attempt has succeeded, whatever the executor says. @returns whether it is queued again. */
 export async function finishAttempt(
   parts: QueueParts,
   row: OperationRow,
@@ -77,7 +66,6 @@ export async function finishAttempt(
   return false;
 }
 
-/** @returns a Loss if the attempt must be repeated. */
 async function endingOf(
   parts: QueueParts,
   row: OperationRow,
@@ -120,10 +108,7 @@ export function canceledProblem(): Problem {
   return problemOf(new MucastError("canceled", "the operation was cancelled on request"));
 }
 
-/**
- * Finds the output of an attempt whose end the service did not see.
- * @returns its record; undefined if the storage has none with the operation's id and config.
- */
+/** @returns the record of an output that has the operation's id and the digest of its config. */
 export async function findOutput(whole: BlobStore, row: OperationRow): Promise<ResultRecord | undefined> {
   const store = whole.within(row.space);
   const name = outputName(row.operation, row.id);

@@ -1,4 +1,3 @@
-/** The times of a queue of leased rows. */
 export interface Pace {
   /** Milliseconds between two looks for due rows. */
   readonly claimMilliseconds: number;
@@ -11,15 +10,11 @@ export interface Pace {
 interface WorkParts<Row> {
   readonly pace: Omit<Pace, "retryDelay">;
   readonly concurrent: number;
-  /** Claims some due rows for this service. */
   readonly claim: (most: number) => Promise<readonly Row[]>;
-  /** Works on a row and stores what becomes of it. */
   readonly work: (row: Row, signal: AbortSignal) => Promise<void>;
-  /** Called if rows could not be claimed, or the work on one failed. */
   readonly onError: (error: unknown) => void;
 }
 
-/** Works on the due rows of a table with leases, each beside the others. Several services share them. */
 export class LeasedWork<Row extends { readonly id: string | number }> {
   readonly #parts: WorkParts<Row>;
   readonly #aborting = new AbortController();
@@ -80,7 +75,6 @@ export class LeasedWork<Row extends { readonly id: string | number }> {
     }
   }
 
-  /** Works on a row that this service has claimed already. */
   begin(row: Row): void {
     const id = String(row.id);
     const working = this.#parts

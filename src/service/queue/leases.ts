@@ -22,23 +22,17 @@ export interface Lease {
 }
 
 interface Worker {
-  /** Called after each renewal with the rows that this service holds in the database. */
   readonly onRenewed?: (held: readonly Lease[]) => Promise<void>;
-  /** Called with each expired lease of another service. By default, its row is free again. */
   readonly onExpired?: (lease: Lease) => Promise<void>;
   /** Whether this service works on a row that it holds. One that it does not at two renewals in a row is free again. */
   readonly isAtWork?: (id: string) => boolean;
 }
 
-/**
- * Renews the leases of this service and finds those of others that have expired: whose process on this machine is gone, or whose row has
- * not changed for 20 s by the monotonic clock of this process, from its first look. No clock of another machine matters.
- */
+/** A lease has expired if its process on this machine is gone, or if it has not changed for 20 s by the monotonic clock of this process. */
 export class Leases {
   /** Names this service's process in its leases, so that another service on this machine can see when it is gone. */
   readonly owner = [machine(), process.pid, startTimeOf(process.pid), randomUUID()].join("/");
   readonly #parts: { readonly database: Database; readonly log: Log };
-  /** `idle`: rows that the service held and did not work on at the last renewal. */
   readonly #watched = new Map<LeasedTable, { worker: Worker; seen: SeenLeases; idle: ReadonlySet<string> }>();
   #stop: () => Promise<void> = async () => undefined;
 
@@ -46,7 +40,6 @@ export class Leases {
     this.#parts = parts;
   }
 
-  /** Starts to renew and to watch the leases of a table. */
   watch(table: LeasedTable, worker: Worker = {}): void {
     this.#watched.set(table, { worker, seen: new SeenLeases(), idle: new Set() });
   }
@@ -63,7 +56,6 @@ export class Leases {
     return this.#stop();
   }
 
-  /** Renews all leases of this service, then acts on the expired ones of others. */
   async look(): Promise<void> {
     for (const [table, watched] of this.#watched) {
       const { onRenewed, onExpired } = watched.worker;
@@ -111,10 +103,7 @@ export class Leases {
     });
   }
 
-  /**
-   * Gives a lease that has expired to this service, or frees its row.
-   * @returns false if it was renewed meanwhile, or another service has taken it.
-   */
+  /** @param to null frees the row. @returns false if it was renewed or taken meanwhile. */
   async take(
     table: LeasedTable,
     { id, attempt, owner, beat }: Lease,
@@ -131,7 +120,6 @@ export class Leases {
     return taken !== undefined;
   }
 
-  /** Frees all rows of this service, for any other. @returns their ids. */
   async release(table: LeasedTable): Promise<string[]> {
     const freed = await this.#parts.database.write((db) =>
       db

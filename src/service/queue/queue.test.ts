@@ -12,7 +12,7 @@ import type { OperationRow } from "../database/tables.ts";
 import { CoreBudget } from "./dispatcher.ts";
 import { findOutput } from "./finish-attempt.ts";
 import { LEASE_SECONDS, SeenLeases } from "./leases.ts";
-import { ProgressBatcher, StagePace } from "./running-job.ts";
+import { batchProgress, StagePace } from "./running-job.ts";
 
 const LEASE = { id: "op", attempt: 1, owner: "elsewhere", beat: 1 };
 
@@ -89,7 +89,7 @@ test("batches are stored one at a time once the batcher begins, and those that a
     stored.push(batch);
     return held.promise;
   };
-  const batcher = new ProgressBatcher(store, (error) => assert.fail(error as Error));
+  const batcher = batchProgress(store, (error) => assert.fail(error as Error));
   batcher.take(epochs(1));
   batcher.take(epochs(2));
   await batcher.flush();

@@ -28,17 +28,15 @@ type AttemptEnd = ExecutionEnd | { readonly kind: "refused"; readonly error: Muc
 /** The caller canceled the operation before an execution started. */
 const NEVER_STARTED = { kind: "failed", problem: canceledProblem() } as const;
 
-/** One attempt that this service runs: from its start or adoption until its end is stored. */
 export class RunningJob {
   readonly row: RunningRow;
   /** Resolves when the end is stored, or when the operation no longer belongs to this service; never rejects. */
   readonly done: Promise<void>;
-  /** Whether it has released its operation to the queue. */
   isReleased = false;
   readonly #parts: QueueParts;
   readonly #began = performance.now();
   readonly #order: JobOrder;
-  readonly #batcher: ProgressBatcher;
+  readonly #batcher: ReturnType<typeof batchProgress>;
   #cores: number;
   #execution: Execution | undefined;
   #stopFor: StopReason | undefined;
@@ -47,13 +45,12 @@ export class RunningJob {
   /** Of an execution that outlives the service and so reports no end here. */
   readonly #detachedEnd = Promise.withResolvers<ExecutionEnd>();
 
-  /** @param row as claimed or taken over; its execution is adopted if it has a handle. @param cores that it may use at first. */
   constructor(parts: QueueParts, row: RunningRow, cores: number) {
     this.row = row;
     this.#parts = parts;
     this.#cores = cores;
     this.#order = orderOf(row, cores, parts.urlOf);
-    this.#batcher = new ProgressBatcher(
+    this.#batcher = batchProgress(
       (batch) => recordProgress(parts, row, batch),
       (error) => parts.log.warn({ operation_id: row.id, err: error }, "progress could not be stored"),
     );
@@ -73,10 +70,7 @@ export class RunningJob {
     this.#execution?.stop(this.#stopFor);
   }
 
-  /**
-   * Stops the execution, or leaves it running if it outlives the service, and stores nothing: another service has the operation, or
-   * takes it over.
-   */
+  /** Stores nothing: another service has the operation, or takes it over. An execution that outlives the service continues. */
   detach(): void {
     this.#detached.abort();
     this.#detachedEnd.resolve({ kind: "lost", reason: "detached" });
@@ -146,7 +140,6 @@ export class RunningJob {
     this.#parts.log.info({ operation_id: id, attempt, cores }, "an attempt begins");
   }
 
-  /** @returns whether it released the operation to the queue. */
   #storeEnd(end: AttemptEnd, lookForOutput: boolean): Promise<boolean> {
     const { database } = this.#parts;
     if (end.kind === "refused") {
@@ -175,7 +168,6 @@ export class RunningJob {
   }
 }
 
-/** The order of an attempt, from its row. @param workers cores that the job may use. */
 function orderOf(row: OperationRow, workers: number, urlOf: QueueParts["urlOf"]): JobOrder {
   const { id, attempt, operation, traceparent } = row;
   return { id, attempt, operation, workers, traceparent: traceparent ?? undefined, ...jobInputs(row, urlOf) };
@@ -183,18 +175,12 @@ function orderOf(row: OperationRow, workers: number, urlOf: QueueParts["urlOf"])
 
 const IGNORED: ExecutionListener = { onEvents: () => undefined, onTimings: () => undefined };
 
-/**
- * Finds out how an attempt of a service that is gone has ended, by its status blob and its output, and stores that.
- * @returns true if its execution may still run and must be adopted.
- * @throws MucastError blob_unavailable, unavailable: the caller tries again while the attempt has time left and is not canceled.
- */
+/** How an attempt of a service that is gone has ended, by its status blob and its output. @returns true if it must be adopted. */
 export async function recoverAttempt(parts: QueueParts, row: RunningRow): Promise<boolean> {
   const { executor, urlOf, store, log } = parts;
-  const { id, attempt, handle, space, attempt_seconds } = row;
-  // Then a storage that does not answer is not waited for.
-  const isOver = row.cancel_requested_at !== null || (attempt_seconds ?? 0) > parts.settings.job_seconds;
+  const { id, attempt, handle, space } = row;
   const status = await readStatus(store.within(space), id, attempt).catch((error: unknown) => {
-    if (!isOver && !(error instanceof MucastError && error.code === "invalid_data")) throw error;
+    if (!(error instanceof MucastError && error.code === "invalid_data")) throw error;
     log.warn({ operation_id: id, attempt, err: error }, "the status of an attempt is not known");
     return undefined;
   });
@@ -206,63 +192,46 @@ export async function recoverAttempt(parts: QueueParts, row: RunningRow): Promis
   else if (executor.outlivesService) return true;
   // On this machine only an execution of this service can still run. `adopt` waits until the processes of any other are gone.
   else if (handle !== null && (await executor.adopt(orderOf(row, 1, urlOf), handle, IGNORED))) return true;
-  const timings = reported ? status.timings : [];
-  const finish = (lookForOutput: boolean) =>
-    finishAttempt(parts, row, end, timings, { lostWith: "service", lookForOutput });
-  await finish(true).catch((error: unknown) => {
-    if (!isOver) throw error;
-    log.warn({ operation_id: id, attempt, err: error }, "could not find out whether the output exists");
-    return finish(false);
-  });
+  await finishAttempt(parts, row, end, reported ? status.timings : [], { lostWith: "service" });
   return false;
 }
 
-/**
- * Stores the batches of a job, one at a time, and gathers those that arrive meanwhile in bounded memory. It stores nothing before
- * `begin`, which the running job calls once the event `started` is stored.
- */
-export class ProgressBatcher {
-  readonly #store: (batch: EventBatch) => Promise<void>;
-  readonly #onError: (error: unknown) => void;
-  readonly #gathered = new EventGatherer();
-  readonly #pace = new StagePace();
-  #storing: Promise<void> | undefined;
-  #hasBegun = false;
+/** Stores one batch at a time, and gathers those that arrive meanwhile in bounded memory; nothing before `begin`. */
+export function batchProgress(
+  store: (batch: EventBatch) => Promise<void>,
+  onError: (error: unknown) => void,
+) {
+  const gathered = new EventGatherer();
+  const pace = new StagePace();
+  let storing: Promise<void> | undefined;
+  let hasBegun = false;
 
-  /** @param onError called if a batch could not be stored. The batch is lost; the job continues. */
-  constructor(store: (batch: EventBatch) => Promise<void>, onError: (error: unknown) => void) {
-    this.#store = store;
-    this.#onError = onError;
-  }
-
-  readonly take = (batch: EventBatch): void => {
-    const progress = batch.progress && this.#pace.complete(batch.progress);
-    this.#gathered.add(progress ? { ...batch, progress } : batch);
-    this.#storeNext();
-  };
-
-  /** Starts to store batches, including those received before. */
-  begin(): void {
-    this.#hasBegun = true;
-    this.#storeNext();
-  }
-
-  /** Waits until everything is stored; returns at once if it never began. */
-  async flush(): Promise<void> {
-    while (this.#storing !== undefined) await this.#storing;
-  }
-
-  #storeNext(): void {
-    if (!this.#hasBegun || this.#storing !== undefined) return;
-    const batch = this.#gathered.take();
+  function storeNext(): void {
+    const batch = hasBegun && storing === undefined ? gathered.take() : undefined;
     if (batch === undefined) return;
-    this.#storing = this.#store(batch)
-      .catch(this.#onError)
+    // A batch that cannot be stored is lost; the job continues.
+    storing = store(batch)
+      .catch(onError)
       .finally(() => {
-        this.#storing = undefined;
-        this.#storeNext();
+        storing = undefined;
+        storeNext();
       });
   }
+
+  return {
+    take: (batch: EventBatch): void => {
+      const progress = batch.progress && pace.complete(batch.progress);
+      gathered.add(progress ? { ...batch, progress } : batch);
+      storeNext();
+    },
+    begin: (): void => {
+      hasBegun = true;
+      storeNext();
+    },
+    flush: async (): Promise<void> => {
+      while (storing !== undefined) await storing;
+    },
+  };
 }
 
 type Progress = NonNullable<EventBatch["progress"]>;
@@ -270,10 +239,7 @@ type Progress = NonNullable<EventBatch["progress"]>;
 /** Units that a stage must have done since its first one, so that its pace says something about the rest. */
 const MIN_UNITS = 4;
 
-/**
- * The pace of a job's current stage. It counts from the first done unit: what came before, such as the import of the libraries, does not
- * recur.
- */
+/** Counts from the first done unit: what came before, such as the import of the libraries, does not recur. */
 export class StagePace {
   #first: { readonly stage: string; readonly done: number; readonly at: number } | undefined;
 

@@ -1,6 +1,5 @@
 import assert from "node:assert/strict";
 import { beforeEach, test } from "node:test";
-import { MucastError } from "../../contract/errors/errors.ts";
 import type { Caller } from "../auth/caller.ts";
 import { KeyStore, secretHash } from "../auth/key-store.ts";
 import type { BlobAddress } from "../blobs/blobs.ts";
@@ -29,30 +28,6 @@ test("a report is drawn once until its output changes; those used last are kept"
     pages.push(String(await reports.page(await reports.find(CALLER, [SUCCEEDED]), NEVER)));
   }
   assert.deepEqual(pages, ["1st", "1st", "2st", "1st", "3st", "1st", "4st"]);
-});
-
-test("a report whose output is gone is not found, before its drawing and during it", async () => {
-  const output: { etag: string | undefined } = { etag: '"1"' };
-  const reports = reportsOf(output, () => Promise.reject(new MucastError("blob_not_found", "no")));
-  const found = await reports.find(CALLER, [SUCCEEDED]);
-  await assert.rejects(reports.page(found, NEVER), { code: "not_found" });
-  output.etag = undefined;
-  await assert.rejects(reports.find(CALLER, [SUCCEEDED]), { code: "not_found" });
-});
-
-test("a report of several outputs reads each, in their order, and is another page in another order", async () => {
-  const reports = reportsOf({ etag: '"1"' }, () => assert.fail("it was drawn"));
-  const other = { ...SUCCEEDED, result: { ...SUCCEEDED.result!, output_name: "nn_engine_2.json" } };
-  const found = await reports.find(CALLER, [SUCCEEDED, other]);
-  const names = found.outputs.map(({ name }) => name);
-  assert.deepEqual(names, [SUCCEEDED.result!.output_name, "nn_engine_2.json"]);
-  const others = [await reports.find(CALLER, [other, SUCCEEDED]), await reports.find(CALLER, [SUCCEEDED])];
-  assert.equal(new Set([found, ...others].map(({ etag }) => etag)).size, 3);
-  for (const [changes, code] of [
-    [{ operation: "audit" }, "other_result"],
-    [{ status: "Failed", result: null }, "no_result"],
-  ] as const)
-    await assert.rejects(reports.find(CALLER, [SUCCEEDED, { ...SUCCEEDED, ...changes }]), { code });
 });
 
 const USED = { code: "not_found" };
@@ -103,14 +78,6 @@ onEachDatabase((tested) => {
     assert.equal((await links()).length, 2, "old ones are removed");
     await end(1);
     await linksOf().use(other);
-  });
-
-  test("the newest 100 links of a caller are valid", async () => {
-    const links = linksOf();
-    const [first, second] = [await links.create(ANN, ["op"]), await links.create(ANN, ["op"])];
-    for (let made = 2; made <= 100; made++) await links.create(ANN, ["op"]);
-    await assert.rejects(links.find(first.token), USED);
-    await links.find(second.token);
   });
 
   test("a link opens nothing once its key is revoked, or its operation removed", async () => {

@@ -26,7 +26,6 @@ interface ReportsParts {
 
 export class Reports {
   readonly #parts: ReportsParts;
-  /** The most recently requested pages by ETag, the least recent first. */
   readonly #pages = new Map<string, Buffer>();
   #pageBytes = 0;
 
@@ -34,11 +33,7 @@ export class Reports {
     this.#parts = parts;
   }
 
-  /**
-   * @param operations of the caller, at least one.
-   * @returns their outputs, and the ETag of the page: the same outputs and the same build of mucast give the same bytes.
-   * @throws MucastError of `findOutput`.
-   */
+  /** @returns the outputs, and the ETag of the page: the same outputs and the same build of mucast give the same bytes. */
   async find(caller: Caller, operations: readonly OperationView[]) {
     const outputs: StoredOutput[] = [];
     for (const operation of operations) {
@@ -50,7 +45,6 @@ export class Reports {
     return { outputs, etag: `"${digest.digest("base64url")}"` };
   }
 
-  /** @throws MucastError what drawing throws; not_found if the output is gone. */
   async page({ outputs, etag }: ReportedOutputs, signal: AbortSignal): Promise<Buffer> {
     const { draw, cacheBytes } = this.#parts;
     const known = this.#pages.get(etag);
@@ -75,15 +69,10 @@ export class Reports {
 const LINK_SECONDS = 60;
 /** Much longer than a link may be opened and its report takes to be drawn. */
 const KEPT_SECONDS = 3_600;
-/** A further link of a caller replaces the oldest. */
-const LINKS_OF_A_CALLER = 100;
 const TOKEN_BYTES = 32;
 const KEY_SUBJECT = /^key:([0-9a-f]{16})$/;
 
-/**
- * Links with which a browser opens a report without credentials: once, within a minute. The database has only hashes of their tokens,
- * and every service on it opens them.
- */
+/** Links that open a report without credentials: once, within a minute. The database has only hashes of their tokens. */
 export class ReportLinks {
   readonly #database: Database;
   readonly #keys: Pick<KeyStore, "find">;
@@ -93,7 +82,6 @@ export class ReportLinks {
     this.#keys = keys;
   }
 
-  /** @param operationIds different operations of the caller. @returns the token, which only this answer contains. */
   async create({ subject: caller }: Pick<Caller, "subject">, operationIds: readonly string[]) {
     const token = randomBytes(TOKEN_BYTES).toString("base64url");
     const database = this.#database;
@@ -104,20 +92,12 @@ export class ReportLinks {
     const { expires_at: expiresAt } = await database.write(async (db) => {
       await db.deleteFrom("report_links").where("expires_at", "<", database.time(-KEPT_SECONDS)).execute();
       const links = db.insertInto("report_links").values(link);
-      const created = await links.returning("expires_at").executeTakeFirstOrThrow();
-      const newest = db.selectFrom("report_links").select("ordinal").where("caller", "=", caller);
-      const oldest = newest.orderBy("ordinal", "desc").offset(LINKS_OF_A_CALLER).limit(1);
-      const beyond = db.deleteFrom("report_links").where("caller", "=", caller);
-      await beyond.where("ordinal", "<=", oldest).execute();
-      return created;
+      return links.returning("expires_at").executeTakeFirstOrThrow();
     });
     return { token, expiresAt };
   }
 
-  /**
-   * @returns the operations whose outputs the report compares, or one, and their caller, who may read.
-   * @throws MucastError not_found for a link that was used, has expired or never existed, or whose key was revoked.
-   */
+  /** @returns the operations whose outputs the report compares, or one, and their caller, who may read. */
   async find(token: string) {
     const links = this.#database.db.selectFrom("report_links").selectAll();
     const open = links.where("hash", "=", secretHash(token)).where("expires_at", ">", this.#database.time());

@@ -14,18 +14,12 @@ import type { PrepareOrder } from "./request-processes.ts";
 
 type Part = (typeof PREPARE_PARTS)[number];
 
-/** The files of a request in the working folder, by their part; errors show their names. */
 type InputFiles = Partial<Record<Part, string>>;
 
 export type PreparedFiles = Awaited<ReturnType<typeof prepareRequest>>;
-/** A blob as a file, with its digest in hexadecimal. */
 export type PreparedFile = Awaited<ReturnType<typeof describeFile>>;
 
-/**
- * Prepares the files of a request in their folder. The process then works in that folder, so that no error names a path.
- * @throws MucastError of `preparePrices`, with the faulty part of the request; invalid_request for another faulty body; too_large for names
- * of features that do not fit into an answer.
- */
+/** Prepares the files of a request in their folder. The process then works in that folder, so that no error names a path. */
 export async function prepareRequest({ folder, body, multipartType, options, ...limits }: PrepareOrder) {
   process.chdir(folder);
   const inputs = await nameFiles(body, multipartType).catch((error: unknown) => {
@@ -42,7 +36,7 @@ export async function prepareRequest({ folder, body, multipartType, options, ...
   }).catch((error: unknown) => {
     throw ofRequest(error, inputs);
   });
-  const { featurePath, dataExtractorPath, tickers, written: _, ...facts } = prepared;
+  const { featurePath, dataExtractorPath, tickers, learningEnd, written: _, ...facts } = prepared;
   // Before anything is stored: the answer could not be sent.
   const [bytes, limit] = [jsonBytes(facts.features), SIZES.features];
   if (bytes > limit) {
@@ -54,17 +48,17 @@ export async function prepareRequest({ folder, body, multipartType, options, ...
   // The first sentence counts tickers and dates, which the answer has separately.
   const warnings = sentences.slice(1).map((sentence) => sentence.replace(/^warning: /, ""));
   return {
-    ...facts,
-    tickers: firstOf(tickers),
-    tickerCount: tickers.length,
-    warnings: firstOf(warnings),
-    warningCount: warnings.length,
+    answer: {
+      ...{ ...facts, features: [...facts.features], learning_end: learningEnd ?? null },
+      ...{ tickers: firstOf(tickers), ticker_count: tickers.length },
+      ...{ warnings: firstOf(warnings), warning_count: warnings.length },
+    },
     files: { prices: await describeFile(dataExtractorPath), features: await describeFile(featurePath) },
   };
 }
 
 /** As many as an answer of the service may have. */
-function firstOf(texts: readonly string[]): readonly string[] {
+function firstOf(texts: readonly string[]): string[] {
   return boundedCopy(texts.slice(0, MAX_LISTED), { bytes: SIZES.list, text: SIZES.text })!;
 }
 

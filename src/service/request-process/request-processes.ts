@@ -10,7 +10,6 @@ import { sweepWorkFolders } from "../../jobs/shared/work-folder.ts";
 import type { PrepareOptions } from "../../prepare/prepare-prices.ts";
 import { Child, childEnvironment, temporaryOf } from "../../processes/child.ts";
 import { UsageLimit } from "../../processes/usage-limit.ts";
-import { abortError, aboutToEnd } from "../abort-error.ts";
 import type { StorageAccess } from "../blobs/storage.ts";
 import type { Log } from "../telemetry/log.ts";
 import type { RequestKind, Telemetry } from "../telemetry/telemetry.ts";
@@ -36,7 +35,6 @@ export interface PrepareOrder {
   readonly body: string;
   readonly multipartType?: string | undefined;
   readonly options: PrepareOptions;
-  /** Maxima of each file, decompressed, and of each blob. */
   readonly csvBytes: number;
   readonly tickers: number;
   readonly blobBytes: number;
@@ -95,7 +93,6 @@ interface RequestProcessesParts {
 export class RequestProcesses {
   readonly #parts: RequestProcessesParts;
   readonly #running = new Set<Promise<unknown>>();
-  readonly #closing = new AbortController();
 
   constructor(parts: RequestProcessesParts) {
     this.#parts = parts;
@@ -105,7 +102,6 @@ export class RequestProcesses {
     return this.#running.size;
   }
 
-  /** @throws MucastError of `runProcess`; unavailable if too many processes run. */
   async run(order: RequestOrder, signal: AbortSignal): Promise<Buffer> {
     const { settings, storage, telemetry, log } = this.#parts;
     const { kind } = order;
@@ -115,9 +111,8 @@ export class RequestProcesses {
     }
     const startedAt = performance.now();
     const env = childEnvironment(this.#parts.env, credentialsFor(storage.access.policy));
-    const stop = AbortSignal.any([signal, this.#closing.signal]);
     const { request_memory_bytes: memoryBytes, request_seconds: seconds } = settings;
-    const working = runProcess(order, { env, memoryBytes, seconds }, stop);
+    const working = runProcess(order, { env, memoryBytes, seconds }, signal);
     this.#running.add(working);
     const outcome = await outcomeOf(working);
     this.#running.delete(working);
@@ -127,13 +122,12 @@ export class RequestProcesses {
     return working;
   }
 
+  /** Waits for the processes of requests that the closing service has ended. */
   async close(): Promise<void> {
-    this.#closing.abort(aboutToEnd());
     await Promise.allSettled(this.#running);
   }
 }
 
-/** For telemetry. */
 export function outcomeOf(working: Promise<unknown>): Promise<"done" | ErrorCode> {
   return working.then(
     () => "done",
@@ -141,22 +135,17 @@ export function outcomeOf(working: Promise<unknown>): Promise<"done" | ErrorCode
   );
 }
 
-/**
- * Runs an order in a separate process, and kills it if the signal aborts or it exceeds a limit.
- * @returns its answer, after all of it has ended.
- * @throws MucastError what the process answers; too_large above the limit for memory or for the answer, timed_out; process_lost if it
- * died, with its last output as `cause`; unavailable if the system cannot start a process; canceled.
- */
+/** Kills the process if the signal aborts or it exceeds a limit. @returns its answer, after all of it has ended. */
 export async function runProcess(
   order: RequestOrder,
   { env, memoryBytes, seconds, answerBytes = MAX_ANSWER }: ProcessLimits,
   signal: AbortSignal,
 ): Promise<Buffer> {
   const work = WORK_WORDS[order.kind];
-  if (signal.aborted) throw abortError(signal, work);
+  signal.throwIfAborted();
   let printed = "";
   let answer: FromRequest | undefined;
-  let killedFor: MucastError | undefined;
+  let killedFor: unknown;
   const child = new Child<ToRequest, FromRequest>({
     module: MODULE,
     env,
@@ -169,14 +158,14 @@ export async function runProcess(
     },
   });
   child.send({ order, answerBytes });
-  const kill = (error: MucastError) => {
+  const kill = (error: unknown) => {
     killedFor ??= error;
     child.kill();
   };
   const late = `to ${work} took longer than ${seconds} s (request_seconds)`;
   const timeout = () => kill(new MucastError("timed_out", late, { limit: seconds }));
   const timer = setTimeout(timeout, seconds * 1_000);
-  const abort = () => kill(abortError(signal, work));
+  const abort = () => kill(signal.reason);
   signal.addEventListener("abort", abort);
   const large = `to ${work} takes more than ${mib(memoryBytes)} of memory (request_memory_bytes)`;
   const tooLarge = new MucastError("too_large", large, { limit: memoryBytes });

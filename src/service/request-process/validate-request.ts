@@ -7,7 +7,7 @@ import { storageOf } from "../../executors/job-storage.ts";
 import { validateJob } from "../../jobs/validate-job.ts";
 import type { ValidateOrder } from "./request-processes.ts";
 
-/** Previews the job of a payload, in an answer of limited size. @throws MucastError like the job, until it would train. */
+/** Previews the job of a payload, in an answer of limited size. */
 export async function validateRequest({ storage, inputs }: ValidateOrder): Promise<JobPreview> {
   const { featureUrl, dataExtractorUrl, config } = inputs;
   const { blobUrl, policy } = storageOf(storage, inputs);

@@ -28,13 +28,6 @@ function faultOf(body: () => unknown): MucastError {
   throw new Error("nothing was thrown");
 }
 
-test("without settings the service listens on loopback and uses a folder of the user", () => {
-  const settings = loadSettings({}, { XDG_DATA_HOME: "/data-home" });
-  const data_dir = "/data-home/mucast";
-  const expected = { host: "127.0.0.1", port: 8080, auth: "none", data_dir, blob_url: `${data_dir}/blobs` };
-  assert.partialDeepStrictEqual(settings, expected);
-});
-
 test("every address of the machine is told apart from a single one", () => {
   const listensOnAll = (host: string) => isEveryAddress({ host });
   for (const host of ["0.0.0.0", "::", "[::]", "0:0:0:0:0:0:0:0"]) assert.ok(listensOnAll(host), host);
@@ -71,27 +64,6 @@ test("all faults are reported at once, each with the flag, variable or file of i
     assert.ok(paths.includes(place), `${place} in ${paths}`);
   }
   assert.ok(data.faults!.some(({ suggestion }) => suggestion === "port"));
-});
-
-test("the cluster of jobs is a URL, and a switch of a variable or a flag is a word", () => {
-  const env = { MUCAST_ENGINE_URL: "ray://head.example:10001", MUCAST_ENGINE_INSECURE: "true" };
-  const { engine, engine_insecure } = loadSettings({}, env);
-  assert.deepEqual([engine, engine_insecure], ["ray://head.example:10001", true]);
-  const inFile = settingsFile({ engine_insecure: true });
-  for (const flags of [{ engine_insecure: "true" }, { settings: inFile }])
-    assert.equal(loadSettings(flags, {}).engine_insecure, true);
-  const { data } = faultOf(() => loadSettings({ engine: "head" }, { MUCAST_ENGINE_INSECURE: "1" }));
-  const paths = data.faults!.map(({ path }) => path);
-  assert.deepEqual(paths, ["--engine", "MUCAST_ENGINE_INSECURE"]);
-  assert.match(data.faults![0]!.message, /^must be ray:\/\/<host>:<port>[^;]*; got "head"$/);
-  const withPassword = faultOf(() => loadSettings({ engine: "ray://me:hunter2@head:10001" }, {}));
-  assert.match(withPassword.message, /^--engine: must be ray.* RAY_AUTH_TOKEN/);
-  assert.doesNotMatch(JSON.stringify([withPassword.message, withPassword.data]), /hunter2/);
-});
-
-test("a public URL has no user name, query or fragment", () => {
-  for (const url of ["https://a.example/?x=1", "https://a.example/#x", "https://me:pw@a.example", "ftp://a"])
-    assert.match(faultOf(() => loadSettings({ public_url: url }, {})).message, /^--public-url: /);
 });
 
 test("no error shows the value of a secret", () => {

@@ -10,14 +10,9 @@ import { type Settings, settingNames, settingsSchema } from "../../contract/sett
 
 export type ServiceSettings = Settings & { readonly data_dir: string; readonly blob_url: string };
 
-/** By the key of their setting. */
 export type SettingFlags = Readonly<Record<string, string | undefined>>;
 
-/**
- * Reads each setting from its flag, else its environment variable, else the settings file (JSON, named by `--settings` or
- * MUCAST_SETTINGS), else its default. A blank variable counts as unset.
- * @throws MucastError invalid_request with all faults, without the values of secrets.
- */
+/** By flag, else environment variable, else settings file, else default. A blank variable counts as unset. */
 export function loadSettings(flags: SettingFlags, env: NodeJS.ProcessEnv): ServiceSettings {
   for (const [key, flag] of Object.entries(flags)) {
     if (flag?.trim() !== "") continue;

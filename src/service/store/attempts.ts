@@ -45,11 +45,7 @@ export function requestCancel(parts: EventParts, id: string): Promise<OperationR
   });
 }
 
-/**
- * Claims a queued operation for `owner` and starts its next attempt: of the caller with the fewest running operations, then of the one
- * served longest ago, the oldest. So a newcomer waits for at most one job of each other caller.
- * @returns undefined if none is queued.
- */
+/** The oldest of the caller with the fewest running ones, then of the one served longest ago: newcomers wait for one job of each other. */
 export function claimOperation(database: Database, owner: string): Promise<RunningRow | undefined> {
   return database.write(async (db) => {
     const running = db
@@ -88,11 +84,7 @@ export function claimOperation(database: Database, owner: string): Promise<Runni
   });
 }
 
-/**
- * Stores the handle of an attempt's execution, with the event `started`.
- * @returns false if the attempt is no longer the current one, or if the handle is already stored because the answer to an earlier
- * call was lost.
- */
+/** @returns false if the attempt is no longer the current one, or the answer to an earlier call was lost. */
 export function recordStart(parts: EventParts, { id, attempt }: Attempt, handle: string): Promise<boolean> {
   return parts.database.write(async (db) => {
     const row = await db
@@ -107,10 +99,7 @@ export function recordStart(parts: EventParts, { id, attempt }: Attempt, handle:
   });
 }
 
-/**
- * Stores a batch in the operation's row and as events. Omits warnings and failures that an earlier attempt has already reported, and
- * keeps only the first of very many.
- */
+/** Omits warnings and failures that an earlier attempt has reported, and keeps only the first of very many. */
 export function recordProgress(
   parts: EventParts,
   { id, attempt }: Attempt,
@@ -168,12 +157,7 @@ export type Ending =
   | { readonly status: "Succeeded"; readonly record: ResultRecord; readonly bytes: number | null }
   | { readonly status: "Failed" | "Canceled"; readonly problem: Problem };
 
-/**
- * Ends an operation in one transaction: its status, its result or problem, the record of its output and its final event. Removes the
- * query strings of its URLs and its config, since they may contain secrets.
- * @param isTracked whether its output is to be recorded by the tracker.
- * @returns undefined if the attempt is no longer the current one, or has ended.
- */
+/** Removes the queries of its URLs and its config, which may hold secrets. @returns undefined if the attempt is not the current one. */
 export function endOperation(
   parts: EventParts,
   { id, attempt, ...urls }: Attempt & Pick<OperationRow, "feature_url" | "data_extractor_url">,
@@ -211,12 +195,7 @@ export function endOperation(
 
 const MAX_WAIT_SECONDS = 600;
 
-/**
- * Releases a running operation to the queue. The next attempt always has the next number.
- * @param reason `drained`: its service ended in order. `refused`: the executor started nothing. A loss is recorded and counted.
- * @param waitSeconds before the next attempt may start; ten minutes at most.
- * @returns false if the attempt is no longer the current one, or belongs to another owner.
- */
+/** @param reason `drained`: its service ended in order. `refused`: nothing was started. @returns false if it is not the current one. */
 export function releaseOperation(
   database: Database,
   { id, attempt, owner, losses, lost }: Pick<OperationRow, "id" | "attempt" | "owner" | "losses" | "lost">,

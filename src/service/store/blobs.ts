@@ -6,19 +6,15 @@ import type { Database } from "../database/database.ts";
 import type { OperationRow, Statements } from "../database/tables.ts";
 import { ACTIVE_STATUSES } from "./operation-view.ts";
 
-/** The location of a blob in the storage: the key `[<space>/]data/<name>`. */
 export interface StorageKey {
   readonly name: string;
-  /** The folder of one caller; empty for the root of the storage. */
   readonly space: string;
 }
 
-/** How an operation's row names a blob in the service's own storage. */
 export function storagePathOf({ name, space }: StorageKey): string {
   return `${space === "" ? "" : `/${space}`}/data/${name}`;
 }
 
-/** Reads such a path; undefined for the URL of any other blob. */
 export function storageKeyOf(stored: string): StorageKey | undefined {
   const [, space = "", name] = /^(?:\/([^/?]+))?\/data\/([^/?]+)$/.exec(stored) ?? [];
   return name === undefined ? undefined : { name, space };
@@ -30,7 +26,6 @@ export type StoredJob = Pick<
   "feature_url" | "data_extractor_url" | "config" | "options" | "space"
 >;
 
-/** The inputs of a stored operation as its job reads them. @param urlOf the URL with which a job reads a stored input. */
 export function jobInputs(
   { feature_url, data_extractor_url, config, options, space }: StoredJob,
   urlOf: (stored: string) => string,
@@ -57,10 +52,7 @@ interface BlobRecord extends StorageKey {
   readonly contents?: BlobContents | undefined;
 }
 
-/**
- * Records a new or replaced blob in the storage, and counts it. Locks the caller's usage until the transaction ends.
- * @param state `reserved` for a new blob whose first bytes are still to come.
- */
+/** Locks the caller's usage until the transaction ends. @param state `reserved` for a new blob whose first bytes are to come. */
 export async function recordBlob(
   database: Database,
   db: Statements,
@@ -91,7 +83,7 @@ export interface Usage {
 
 export type Quota = Usage;
 
-/** Locks a caller's usage: no other transaction changes it, or the caller's blobs, before this one ends. @returns without active operations. */
+/** No other transaction changes the caller's usage or blobs before this one ends. @returns without active operations. */
 export function lockUsage(db: Statements, caller: string): Promise<Usage> {
   return db
     .insertInto("blob_usage")
@@ -122,7 +114,6 @@ export async function usageOf(db: Statements, caller: string): Promise<Usage> {
   return { bytes, blobs: blobs + active };
 }
 
-/** @param used without the blob that does not fit. */
 export function quotaExceeded(used: Usage, quota: Quota): MucastError {
   const setting = used.blobs >= quota.blobs ? "stored_blobs_per_caller" : "stored_bytes_per_caller";
   const message =

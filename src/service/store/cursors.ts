@@ -1,16 +1,12 @@
 import { MucastError } from "../../contract/errors/errors.ts";
 
-/**
- * The cursor that a caller sends for the page after an entry: by values that the caller can see, since an ordinal would reveal how many
- * operations others submit. @param name the id of an operation, or the name of a blob.
- */
+/** Of values that the caller can see: an ordinal would reveal how many operations others submit. */
 export function cursorAfter(createdAt: Date, name: string): string {
   return Buffer.from(`${createdAt.getTime()} ${name}`).toString("base64url");
 }
 
 const CURSOR = /^(\d{1,13}) ([A-Za-z0-9_.-]{1,100})$/;
 
-/** @throws MucastError invalid_request for a text that cursorAfter did not create. */
 export function parseCursor(cursor: string) {
   const [, time, name] = CURSOR.exec(Buffer.from(cursor, "base64url").toString("latin1")) ?? [];
   if (name !== undefined) return { createdAt: new Date(Number(time)), name };

@@ -13,11 +13,7 @@ export interface EventParts {
   readonly settings: { readonly events_kept: number };
 }
 
-/**
- * Stores the newest events of an operation, and a delivery for each webhook target that wants one. When the transaction commits, the
- * database notifies every service.
- * @param operation its row as the transaction has changed it: `last_seq` counts these events already.
- */
+/** The commit notifies every service. @param operation its row as changed: `last_seq` counts these events already. */
 export async function appendEvents(
   { database, webhooks, settings }: EventParts,
   db: Statements,
@@ -38,10 +34,7 @@ export async function appendEvents(
   await pruneEvents(database, db, operation_id, last_seq, settings.events_kept);
 }
 
-/**
- * Reads the next events after the one with the number `after`.
- * @param bytes of JSON text. An event is read if the ones before it have fewer, so the first one always is.
- */
+/** @param bytes an event is read if those before it have fewer as JSON, so the first one always is. */
 export async function readEvents(
   database: Database,
   operation_id: string,
@@ -77,12 +70,8 @@ export async function readEvents(
 /** JSON text of the epochs kept per operation, and the fewest events that may exceed it. */
 const EPOCHS = { bytes: 32 * 2 ** 20, events: 40 };
 
-/**
- * Removes the events beyond the newest `kept`: progress first, then the oldest. Epochs are counted separately, so that they displace
- * no other event. A reader of removed epochs gets no snapshot, since the output has all epochs.
- * @param last number of the newest event.
- */
-export async function pruneEvents(
+/** Progress first, then the oldest. Epochs are counted apart: they displace no other event, and no snapshot replaces them. */
+async function pruneEvents(
   database: Database,
   db: Statements,
   id: string,

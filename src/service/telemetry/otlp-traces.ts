@@ -23,10 +23,7 @@ import {
 
 const CLOSE_MILLISECONDS = 3_000;
 
-/**
- * Sends spans over OTLP/HTTP (JSON) to OTEL_EXPORTER_OTLP_ENDPOINT, with the headers, time limits and resource of OpenTelemetry's
- * other variables. If the collector is unreachable, its spans are lost and the service continues.
- */
+/** By OpenTelemetry's own variables. If the collector is unreachable, its spans are lost and the service continues. */
 export function otlpTraces(log: Log) {
   const env = detectResources({ detectors: [resourceAttributesEnvDetector, serviceNameEnvDetector] });
   const service = resourceFromAttributes({ "service.name": "mucast", "service.version": MUCAST_BUILD });
@@ -57,7 +54,6 @@ export function otlpTraces(log: Log) {
         },
       };
     },
-    /** The span of an operation is a child of the request that submitted it. */
     ended(ended: WatchedOperation, timings: readonly Timing[]): void {
       const { id, operation, status, attempt, error, created_at, started_at, finished_at } = ended;
       const startTime = started_at ?? created_at;

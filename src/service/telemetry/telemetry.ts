@@ -16,11 +16,9 @@ export interface RequestBegun {
   readonly traceparent?: string | undefined;
 }
 
-/** A request that is recorded. */
 export interface WatchedRequest {
   /** The trace context to store with an operation and to pass on, if there is one. */
   readonly traceparent: string | undefined;
-  /** Called once. */
   ended(done: RequestDone): void;
 }
 
@@ -34,7 +32,6 @@ interface TelemetryParts {
   readonly env: Readonly<Record<string, string | undefined>>;
 }
 
-/** The fields of an operation that traces and metrics need. */
 export type WatchedOperation = Pick<
   OperationRow,
   | ("id" | "operation" | "status" | "attempt" | "traceparent" | "error")
@@ -90,10 +87,7 @@ const GAUGES = {
 
 type Gauges = Readonly<Record<(typeof GAUGES)[keyof typeof GAUGES][1], () => number | Promise<number>>>;
 
-/**
- * Opens metrics of one service for Prometheus, and traces if OpenTelemetry's variables name an endpoint for them. Labels have only bounded
- * values: operations, statuses, codes, patterns of routes and the operator's webhook targets; no ids and no paths.
- */
+/** Labels have only bounded values: operations, statuses, codes, patterns of routes, webhook targets; no ids and no paths. */
 export async function openTelemetry({ log, env, lostLines = () => 0, webhooks = [] }: TelemetryParts) {
   // The packages that create and send spans are loaded only if traces are wanted.
   const endpoint = env.OTEL_EXPORTER_OTLP_ENDPOINT?.trim() || env.OTEL_EXPORTER_OTLP_TRACES_ENDPOINT?.trim();
@@ -181,7 +175,6 @@ export async function openTelemetry({ log, env, lostLines = () => 0, webhooks = 
         },
       };
     },
-    /** @returns a function to call once when the stream of events has ended. */
     streamOpened(): () => void {
       streams.inc();
       return () => streams.dec();
@@ -193,7 +186,6 @@ export async function openTelemetry({ log, env, lostLines = () => 0, webhooks = 
       if (attempt === 1 && startedAt) waited.observe({ operation }, secondsBetween(created_at, startedAt));
     },
     attemptLost: ({ operation }: WatchedOperation) => count.attempts_lost.inc({ operation }),
-    /** @param timings of its job, if the job reported them. */
     ended(ended: WatchedOperation, timings: readonly Timing[]): void {
       const { operation, status, started_at, finished_at, error } = ended;
       count.operations_ended.inc({ operation, status });

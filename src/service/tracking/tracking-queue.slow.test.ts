@@ -14,7 +14,7 @@ import { Leases } from "../queue/leases.ts";
 import { loadSettings } from "../settings/load-settings.ts";
 import { openLog } from "../telemetry/log.ts";
 import { noLog } from "../telemetry/no-telemetry.testing.ts";
-import { isTracked, MAX_ATTEMPTS, openTracking, startTracking, trackerOfService } from "./tracking-queue.ts";
+import { MAX_ATTEMPTS, openTracking, startTracking } from "./tracking-queue.ts";
 
 const SPACE = "key-0123456789abcdef";
 
@@ -128,25 +128,6 @@ onEachDatabase((tested) => {
     }
     assert.deepEqual(owners, [owner, owner, owner, null, null]);
   });
-
-  test("closing aborts an attempt that takes too long, and the next service makes it", async (t) => {
-    await addEnded(tested.database(), "a", "b");
-    const began = Promise.withResolvers<void>();
-    const untilAborted = (_id: string, _attempt: number, signal: AbortSignal) => {
-      began.resolve();
-      return new Promise((_resolve, reject) => signal.addEventListener("abort", reject));
-    };
-    const slow = queueOf(t, untilAborted, { closeMilliseconds: 1 });
-    await began.promise;
-    await slow.queue.close();
-    assert.deepEqual(await waiting(), [
-      ["a", null],
-      ["b", null],
-    ]);
-    const next = queueOf(t, () => undefined);
-    await next.finish();
-    assert.deepEqual(next.attempts.toSorted(), ["a", "b"]);
-  });
 });
 
 const folder = mkdtempSync(join(tmpdir(), "mucast-tracking-"));
@@ -203,12 +184,4 @@ test("a process with the tracker's credentials records a job; refusals are logge
     ],
   );
   assert.ok(!lines.join().includes(token));
-});
-
-test("jobs are recorded and audits are not, and credentials without a tracker are none", () => {
-  assert.deepEqual(
-    ["run_dl_job", "audit"].map((operation) => isTracked({ operation } as never)),
-    [true, false],
-  );
-  assert.equal(trackerOfService(loadSettings({}, {}), { MLFLOW_TRACKING_TOKEN: "t" }), undefined);
 });

@@ -15,7 +15,6 @@ import type { ServiceSettings } from "../settings/load-settings.ts";
 import type { Log } from "../telemetry/log.ts";
 import type { Telemetry } from "../telemetry/telemetry.ts";
 
-/** The tracker of a service. @throws MucastError invalid_request like `trackerOf`. */
 export function trackerOfService(settings: ServiceSettings, env: NodeJS.ProcessEnv): Tracker | undefined {
   return trackerOf(trackerVariables(settings, env));
 }
@@ -47,7 +46,6 @@ interface TrackingParts {
   readonly telemetry: Pick<Telemetry, "requestProcessEnded">;
 }
 
-/** @returns undefined without a tracker. @throws MucastError invalid_request like `trackerOf`. */
 export function openTracking(parts: TrackingParts) {
   const { settings, env, storage, telemetry } = parts;
   const tracker = trackerOfService(settings, env);
@@ -80,10 +78,7 @@ const PACE: Pace = {
   closeMilliseconds: 1_000,
 };
 
-/**
- * Records the outputs of ended jobs one after the other, in the background. Several services share them. The log has one warning when
- * recording begins to fail, and one line when it succeeds again, however many jobs and attempts there were in between.
- */
+/** One after the other. The log has one warning when recording begins to fail, and one line when it succeeds again. */
 export function startTracking(parts: QueueParts): LeasedWork<EndedJob> {
   const { database, leases, record, url, log, pace = PACE } = parts;
   let isFailing = false;
@@ -123,7 +118,6 @@ export function startTracking(parts: QueueParts): LeasedWork<EndedJob> {
   return queue;
 }
 
-/** Claims the output that is due for the longest time, for one attempt. */
 function claimEnded(database: Database, owner: string) {
   return database.write(async (db) => {
     const due = await db
@@ -146,7 +140,6 @@ function claimEnded(database: Database, owner: string) {
 
 type EndedJob = Awaited<ReturnType<typeof claimEnded>>[number];
 
-/** Whether another attempt may succeed. A defect, and an output that has no report, stay so. */
 function isPassing(error: unknown): boolean {
   if (!(error instanceof MucastError)) return false;
   if (error.code === "tracking_failed") return error.data.passing === true;

@@ -25,17 +25,12 @@ const PACE: DeliveryPace = {
   retryDelay,
 };
 
-/** Maximum number of parallel deliveries to one target. */
 const MAX_CONCURRENT = 8;
 
 /** Maximum number of attempts at one delivery; they take about 23 hours including the delays between them. */
 export const MAX_ATTEMPTS = 12;
 
-/**
- * The delay after failed attempt number `attempts`, seconds: 5, 15, 45, … up to 6 hours, each up to a fifth longer or shorter, so
- * that deliveries that failed together are not repeated together.
- * @param random from 0 to 1.
- */
+/** Seconds: 5, 15, 45, … up to 6 hours, each up to a fifth longer or shorter, so that not all are repeated together. */
 export function retryDelay(attempts: number, random = Math.random()): number {
   const seconds = Math.min(6 * 3_600, 5 * 3 ** (attempts - 1));
   return seconds * (0.8 + 0.4 * random);
@@ -52,12 +47,7 @@ interface DelivererParts {
   readonly pace?: DeliveryPace;
 }
 
-/**
- * Starts to send stored events to the operator's targets, each at least once, in no guaranteed order. A slow or unreachable target does not
- * delay others. Several services share the deliveries.
- * @returns `wake`, which claims due deliveries now, and `close`, which ends within a few seconds.
- * @throws MucastError like checkTargets.
- */
+/** Sends events at least once, in no guaranteed order. A slow target does not delay others; several services share the deliveries. */
 export function startDeliverer(parts: DelivererParts): { wake(): void; close(): Promise<void> } {
   const { database, leases, targets, log, pace = PACE } = parts;
   checkTargets(targets);
@@ -83,10 +73,7 @@ export function startDeliverer(parts: DelivererParts): { wake(): void; close(): 
   };
 }
 
-/**
- * Checks the targets. Allows private addresses, since only the operator names targets; requires https for every other machine.
- * @throws MucastError invalid_request: http to another machine, two targets with one name.
- */
+/** Checks the targets. Allows private addresses, since only the operator names targets; requires https for every other machine. */
 export function checkTargets(targets: readonly WebhookTarget[]): void {
   for (const [index, { name, url }] of targets.entries()) {
     const refused = (member: string, message: string) => {
@@ -101,10 +88,7 @@ export function checkTargets(targets: readonly WebhookTarget[]): void {
   }
 }
 
-/**
- * Claims due deliveries of a target, the longest due first, until their outcome is stored or the lease of `owner` expires. `attempt` counts
- * the started attempts, including this one.
- */
+/** The longest due first, until their outcome is stored or the lease expires. `attempt` counts this one. */
 export function claimDeliveries(database: Database, owner: string, target: string, most: number) {
   return database.write(async (db) => {
     const due = await db
@@ -184,16 +168,12 @@ async function deliver(
   }
 }
 
-/**
- * `failed`: another attempt may succeed. `refused`: the receiver wants no more events. A reason names no URL, since a URL may contain a
- * secret.
- */
+/** `refused`: the receiver wants no more. A reason names no URL, which may contain a secret. */
 interface Outcome {
   readonly kind: "delivered" | "aborted" | "failed" | "refused";
   readonly reason?: string;
 }
 
-/** Posts the event of a delivery, and does not follow redirects. */
 async function post(
   delivery: DueDelivery,
   { url, secret }: WebhookTarget,
@@ -253,7 +233,7 @@ function signEvent(
   return { body, headers };
 }
 
-/** @returns the status of the answer, before its body, which does not matter. @throws without an answer. */
+/** @returns the status of the answer, before its body, which does not matter. */
 function send(
   url: string,
   { body, headers }: ReturnType<typeof signEvent>,
