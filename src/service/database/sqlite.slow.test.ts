@@ -16,6 +16,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, type TestContext, test } from "node:test";
 import { sql } from "kysely";
+import { WHOLE_MATRIX } from "../../../test/whole-matrix.testing.ts";
 import type { MucastError } from "../../contract/errors/errors.ts";
 import { newCaller, TestedQueue } from "../queue/queue.testing.ts";
 import { openDatabase } from "./database.ts";
@@ -70,25 +71,33 @@ const COMMITS = `
   for (let n = 0; n < Number(times); n++) insert.run();
 `;
 
-test("200 submissions succeed while another process commits 400 times", { timeout: 120_000 }, async (t) => {
+const [SUBMISSIONS, COMMITTED] = WHOLE_MATRIX ? [500, 1_000] : [200, 400];
+
+test(`${SUBMISSIONS} submissions succeed while another process commits ${COMMITTED} times`, {
+  timeout: 120_000,
+}, async (t) => {
   const { dataDir, database } = await open(t, "shared");
   const queue = await new TestedQueue(database).start({ dispatch: false });
   t.after(() => queue.close());
-  const other = spawn(process.execPath, ["--input-type=module", "-e", COMMITS, sqliteFile(dataDir), "400"], {
-    stdio: ["ignore", "pipe", "inherit"],
-  });
+  const other = spawn(
+    process.execPath,
+    ["--input-type=module", "-e", COMMITS, sqliteFile(dataDir), String(COMMITTED)],
+    {
+      stdio: ["ignore", "pipe", "inherit"],
+    },
+  );
   const exited = once(other, "exit");
   await once(other.stdout, "data");
   const caller = newCaller();
-  const submitted = await Promise.all(Array.from({ length: 200 }, () => queue.submit(caller)));
-  assert.equal(new Set(submitted.map(({ id }) => id)).size, 200);
+  const submitted = await Promise.all(Array.from({ length: SUBMISSIONS }, () => queue.submit(caller)));
+  assert.equal(new Set(submitted.map(({ id }) => id)).size, SUBMISSIONS);
   assert.deepEqual(await exited, [0, null]);
   const usage = await database.db
     .selectFrom("blob_usage")
     .select("blobs")
     .where("caller", "=", "other")
     .executeTakeFirst();
-  assert.equal(usage?.blobs, 400);
+  assert.equal(usage?.blobs, COMMITTED);
 });
 
 test("a backup while a service writes is whole, and replaces no file", async (t) => {
