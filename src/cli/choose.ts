@@ -1,85 +1,66 @@
-import { type Command, Option } from "commander";
+import type { Command } from "commander";
 import { blobPolicy } from "../blob/policy.ts";
 import { type CandidateOutput, candidateOf, chooseOutputs } from "../choose/choose-outputs.ts";
-import {
-  CHOICE_MEASURES,
-  CHOICE_RULES,
-  type ChoiceMeasure,
-  type ChoiceRule,
-} from "../contract/config/choice/choice-config.ts";
+import { CHOICE_MEASURES, CHOICE_RULES } from "../contract/config/choice/choice-config.ts";
 import { LIMITS } from "../contract/config/limits.ts";
 import { MucastError } from "../contract/errors/errors.ts";
 import { counted } from "../contract/errors/wording.ts";
-import { CHOSEN_ROWS, type ChosenOutputs, type ChosenRows } from "../contract/output/choice.ts";
-import { openDocument, type Reading } from "../outputs/open-document.ts";
-import { type OutputFlags, outputLocations, withOutputs } from "./outputs/output-arguments.ts";
+import { CHOSEN_ROWS, type ChosenOutputs } from "../contract/output/choice.ts";
+import { openDocument } from "../outputs/open-document.ts";
+import { addCommand } from "./command.ts";
+import { OUTPUT_OPTION, outputLocations } from "./locations.ts";
 import { candidateTable } from "./terminal/candidate-table.ts";
 import { table } from "./terminal/output-table.ts";
 import { untilSignal } from "./terminal/signals.ts";
 
-interface ChooseFlags extends OutputFlags {
-  readonly rows: ChosenRows;
-  readonly rule: ChoiceRule;
-  readonly measure: ChoiceMeasure;
-  readonly json?: boolean;
-}
-
-const HELP = `
+export function addChoose(program: Command): void {
+  addCommand(
+    program,
+    "choose",
+    {
+      about: "choose among the forecasts of finished outputs, and show what choosing was worth",
+      argument: ["[outputs...]", "outputs of jobs on the same prices: paths, or file:, https: or s3: URLs"],
+      options: {
+        ...OUTPUT_OPTION,
+        rows: ["--rows <rows>", "the forecasts to compare", { choices: CHOSEN_ROWS, default: "out_of_fold" }],
+        rule: [
+          "--rule <rule>",
+          "the mean of those near the best, or the best alone",
+          { choices: CHOICE_RULES, default: "mean" },
+        ],
+        measure: [
+          "--measure <measure>",
+          "compare squared errors, or the order of the tickers",
+          { choices: CHOICE_MEASURES, default: "squared_error" },
+        ],
+        json: ["--json", "print JSON, with the members of every date and the series of losses"],
+      },
+      help: `
 Examples:
   mucast choose ml_engine_41.json ml_engine_42.json ml_engine_43.json
   mucast choose ml_engine_42.json nn_engine_43.json --rows score
 
 The first output is candidate 0. For each fold, the choice looks only at returns that were known when the fold began, so the line
 "chosen in advance" shows what choosing was worth. Outputs of networks have no out-of-fold rows; compare them by --rows score.
-docs/choice.md explains the figures.`;
-
-export function addChoose(program: Command): void {
-  const command = program
-    .command("choose")
-    .description("choose among the forecasts of finished outputs, and show what choosing was worth");
-  withOutputs(command, "outputs of jobs on the same prices: paths, or file:, https: or s3: URLs")
-    .addOption(
-      new Option("--rows <rows>", "the forecasts to compare").choices(CHOSEN_ROWS).default("out_of_fold"),
-    )
-    .addOption(
-      new Option("--rule <rule>", "the mean of those near the best, or the best alone")
-        .choices(CHOICE_RULES)
-        .default("mean"),
-    )
-    .addOption(
-      new Option("--measure <measure>", "compare squared errors, or the order of the tickers")
-        .choices(CHOICE_MEASURES)
-        .default("squared_error"),
-    )
-    .option("--json", "print JSON, with the members of every date and the series of losses")
-    .addHelpText("after", HELP)
-    .action(async (named: readonly string[], flags: ChooseFlags) => {
-      const { rows, rule, measure, json } = flags;
-      const output = await outputLocations(named, flags);
-      const reading = { policy: blobPolicy(process.env), blobUrl: process.env.BLOB_URL };
-      const outputs = await untilSignal((signal) =>
-        readOutputs(output, { rows, measure }, { ...reading, signal }),
-      );
-      const chosen = chooseOutputs(outputs, { rows, rule, measure });
+docs/choice.md explains the figures.`,
+    },
+    async ({ json, ...flags }, words) => {
+      const locations = await outputLocations(words, flags);
+      if (locations.length < 2 || locations.length > LIMITS.candidates) {
+        const message = `${counted(locations.length, "output")} ${locations.length === 1 ? "is" : "are"} named; name 2 to ${LIMITS.candidates}`;
+        throw new MucastError("invalid_request", message, { path: "outputs", value: locations.length });
+      }
+      const outputs: CandidateOutput[] = [];
+      await untilSignal(async (signal) => {
+        const reading = { policy: blobPolicy(process.env), blobUrl: process.env.BLOB_URL, signal };
+        // One at a time: a document may need much memory while it is read.
+        for (const location of locations)
+          outputs.push(candidateOf(await openDocument(location, reading), flags));
+      });
+      const chosen = chooseOutputs(outputs, flags);
       process.stdout.write(json ? `${JSON.stringify(chosen, null, 2)}\n` : choiceText(chosen));
-    });
-}
-
-/** @throws MucastError invalid_request for one output or too many; of reading one. */
-async function readOutputs(
-  locations: readonly string[],
-  { rows, measure }: Pick<ChooseFlags, "rows" | "measure">,
-  reading: Reading,
-): Promise<CandidateOutput[]> {
-  if (locations.length < 2 || locations.length > LIMITS.candidates) {
-    const message = `${counted(locations.length, "output")} ${locations.length === 1 ? "is" : "are"} named; name 2 to ${LIMITS.candidates}`;
-    throw new MucastError("invalid_request", message, { path: "outputs", value: locations.length });
-  }
-  const outputs: CandidateOutput[] = [];
-  // One at a time: a document may need much memory while it is read.
-  for (const location of locations)
-    outputs.push(candidateOf(await openDocument(location, reading), { rows, measure }));
-  return outputs;
+    },
+  );
 }
 
 /** More changes do not help on a terminal. */

@@ -1,116 +1,79 @@
-import { Argument, type Command } from "commander";
+import type { Command } from "commander";
+import { addCommand } from "./command.ts";
 
-const SHELLS = ["bash", "zsh", "fish"] as const;
-type Shell = (typeof SHELLS)[number];
-
-const HELP = `
+export function addCompletion(program: Command): void {
+  addCommand(
+    program,
+    "completion",
+    {
+      about: "print a completion script for a shell",
+      argument: ["<shell>", "the shell", ["bash", "zsh", "fish"]],
+      help: `
 Examples:
   source <(mucast completion bash)                                   # in ~/.bashrc
   source <(mucast completion zsh)                                    # in ~/.zshrc, after compinit
   mucast completion fish > ~/.config/fish/completions/mucast.fish
 
-It completes commands, their flags and the values of flags that accept a few; anything else is a file.`;
-
-export function addCompletion(program: Command): void {
-  program
-    .command("completion")
-    .description("print a completion script for a shell")
-    .addArgument(new Argument("<shell>", "the shell").choices(SHELLS))
-    .addHelpText("after", HELP)
-    .action((shell: Shell) => {
-      process.stdout.write(WRITERS[shell](program.commands.map(completed)));
-    });
+It completes commands, their flags and the values of flags that accept a few; anything else is a file.`,
+    },
+    (_flags, shell) => {
+      if (shell === "fish") process.stdout.write(fishScript(program.commands));
+      // zsh runs bash's completion functions.
+      if (shell === "zsh") process.stdout.write("autoload -U +X bashcompinit && bashcompinit\n");
+      if (shell !== "fish") process.stdout.write(bashScript(program.commands));
+    },
+  );
 }
 
-interface CompletedCommand {
-  readonly name: string;
-  readonly description: string;
-  readonly flags: readonly CompletedFlag[];
-  /** Subcommands, or the values of the first argument. */
-  readonly words: readonly string[];
+function flagsOf(command: Command) {
+  return command.options.map(({ long, description, required, argChoices = [] }) => {
+    return { flag: long!, description, takesValue: required, choices: argChoices.join(" ") };
+  });
 }
 
-interface CompletedFlag {
-  readonly flag: string;
-  readonly description: string;
-  /** Whether a value follows. */
-  readonly takesValue: boolean;
-  /** The values that it accepts; empty for any. */
-  readonly choices: readonly string[];
+/** Subcommands, or the values of the first argument. */
+function wordsOf({ commands, registeredArguments: [first] }: Command): readonly string[] {
+  return commands.length > 0 ? commands.map((sub) => sub.name()) : (first?.argChoices ?? []);
 }
-
-function completed(command: Command): CompletedCommand {
-  return {
-    name: command.name(),
-    description: command.description(),
-    flags: command.options
-      .filter((option) => option.long !== undefined && !option.hidden)
-      .map(({ long, description, required, optional, argChoices = [] }) => ({
-        flag: long!,
-        description,
-        takesValue: required || optional,
-        choices: argChoices,
-      })),
-    words: [
-      ...command.commands.map((sub) => sub.name()),
-      ...(command.registeredArguments[0]?.argChoices ?? []),
-    ],
-  };
-}
-
-const WRITERS: Readonly<Record<Shell, (commands: readonly CompletedCommand[]) => string>> = {
-  bash: (commands) => bashScript(commands),
-  // zsh runs bash's completion functions.
-  zsh: (commands) => `autoload -U +X bashcompinit && bashcompinit\n${bashScript(commands)}`,
-  fish: fishScript,
-};
 
 /** Names of commands, flags and values have no character that a shell treats as special; a test checks that. */
-function bashScript(commands: readonly CompletedCommand[]): string {
-  const names = commands.map(({ name }) => name).join(" ");
-  const cases = commands.map(({ name, flags, words }) => {
-    const values = flags
-      .filter(({ choices }) => choices.length > 0)
-      .map(({ flag, choices }) => `        ${flag}) words="${choices.join(" ")}" ;;`);
-    const files = flags
-      .filter(({ choices, takesValue }) => takesValue && choices.length === 0)
-      .map(({ flag }) => flag);
+function bashScript(commands: readonly Command[]): string {
+  const cases = commands.flatMap((command) => {
+    const flags = flagsOf(command);
+    const values = flags.filter(({ takesValue }) => takesValue);
+    const words = [...wordsOf(command), ...flags.map(({ flag }) => flag), "--help"];
     return [
-      `    ${name})`,
-      '      case "$previous" in',
-      ...values,
-      ...(files.length === 0 ? [] : [`        ${files.join("|")}) words="" ;;`]),
-      `        *) words="${[...words, ...flags.map(({ flag }) => flag), "--help"].join(" ")}" ;;`,
-      "      esac ;;",
-    ].join("\n");
+      `    ${command.name()}) case "$previous" in`,
+      ...values.map(({ flag, choices }) => `      ${flag}) words="${choices}" ;;`),
+      `      *) words="${words.join(" ")}" ;;`,
+      "    esac ;;",
+    ];
   });
-  return [
-    "_mucast() {",
-    `  local current="\${COMP_WORDS[COMP_CWORD]}" previous="\${COMP_WORDS[COMP_CWORD-1]}" words=""`,
-    '  if [ "$COMP_CWORD" -eq 1 ]; then',
-    `    COMPREPLY=($(compgen -W "${names} --help --version" -- "$current"))`,
-    "    return",
-    "  fi",
-    `  case "\${COMP_WORDS[1]}" in`,
-    ...cases,
-    "  esac",
-    '  COMPREPLY=($(compgen -W "$words" -- "$current"))',
-    "}",
-    "complete -o default -F _mucast mucast",
-    "",
-  ].join("\n");
+  return `_mucast() {
+  local current="\${COMP_WORDS[COMP_CWORD]}" previous="\${COMP_WORDS[COMP_CWORD-1]}" words=""
+  if [ "$COMP_CWORD" -eq 1 ]; then
+    words="${commands.map((command) => command.name()).join(" ")} --help --version"
+  else case "\${COMP_WORDS[1]}" in
+${cases.join("\n")}
+  esac; fi
+  COMPREPLY=($(compgen -W "$words" -- "$current"))
+}
+complete -o default -F _mucast mucast
+`;
 }
 
-function fishScript(commands: readonly CompletedCommand[]): string {
+function fishScript(commands: readonly Command[]): string {
   const quoted = (text: string) => `'${text.replaceAll("\\", "\\\\").replaceAll("'", "\\'")}'`;
-  const lines = commands.flatMap(({ name, description, flags, words }) => {
+  const lines = commands.flatMap((command) => {
+    const name = command.name();
     const seen = `complete -c mucast -n '__fish_seen_subcommand_from ${name}'`;
+    const words = wordsOf(command).join(" ");
     return [
-      `complete -c mucast -n __fish_use_subcommand -f -a ${name} -d ${quoted(description)}`,
-      ...(words.length === 0 ? [] : [`${seen} -f -a '${words.join(" ")}'`]),
-      ...flags.map(({ flag, description: what, takesValue, choices }) => {
-        const value = takesValue ? ` -r${choices.length === 0 ? "" : ` -f -a '${choices.join(" ")}'`}` : "";
-        return `${seen} -l ${flag.slice(2)}${value} -d ${quoted(what)}`;
+      `complete -c mucast -n __fish_use_subcommand -f -a ${name} -d ${quoted(command.description())}`,
+      ...(words === "" ? [] : [`${seen} -f -a '${words}'`]),
+      ...flagsOf(command).map(({ flag, description, takesValue, choices }) => {
+        const value = takesValue ? ` -r${choices === "" ? "" : ` -f -a '${choices}'`}` : "";
+        return `${seen} -l ${flag.slice(2)}${value} -d ${quoted(description)}`;
       }),
     ];
   });

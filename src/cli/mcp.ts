@@ -1,20 +1,26 @@
 import type { Command } from "commander";
 import { invalidRequest, show } from "../contract/errors/faults.ts";
 import { exposesCredentials } from "../contract/tracker-url.ts";
+import { addCommand, type FlagsOf, SETTINGS_OPTIONS } from "./command.ts";
 import { untilSignal } from "./terminal/signals.ts";
+
+const OPTIONS = {
+  url: ["--url <url>", "URL of a remote service; the key comes from MUCAST_API_KEY"],
+  ...SETTINGS_OPTIONS,
+} as const;
 
 /** Adds `mucast mcp`. The server's modules are loaded only by this command. */
 export function addMcp(program: Command): void {
-  program
-    .command("mcp")
-    .description("offer the jobs to an agent as MCP tools over stdin and stdout")
-    .option("--url <url>", "URL of a remote service; the key comes from MUCAST_API_KEY")
-    .option("--data-dir <folder>", "folder of the database and the blobs [env: MUCAST_DATA_DIR]")
-    .option("--settings <file>", "settings as JSON; see docs/configuration.md [env: MUCAST_SETTINGS]")
-    .addHelpText("after", HELP)
-    .action(async (flags: McpFlags) => {
-      await serveMcp(flags, process.env);
-    });
+  addCommand(
+    program,
+    "mcp",
+    {
+      about: "offer the jobs to an agent as MCP tools over stdin and stdout",
+      options: OPTIONS,
+      help: HELP,
+    },
+    serveMcp,
+  );
 }
 
 const HELP = `
@@ -27,33 +33,28 @@ that ends when stdin closes; the next start runs unfinished jobs again. For long
 
 stdout carries only the protocol; stderr carries the log. docs/mcp.md shows how to configure an MCP client.`;
 
-interface McpFlags {
-  readonly url?: string;
-  readonly dataDir?: string;
-  readonly settings?: string;
-}
-
 /** Serves MCP over stdin and stdout until stdin ends or a signal comes. */
-async function serveMcp({ url, dataDir, settings }: McpFlags, env: NodeJS.ProcessEnv): Promise<void> {
-  const [{ clientOf, FolderService, remoteOperations }, { serveMcpOnStdio }, { loadSettings }] =
+async function serveMcp({ url, ...flags }: FlagsOf<typeof OPTIONS>): Promise<void> {
+  const [{ FolderService, remoteOperations }, { serveMcpOnStdio }, { loadSettings }, { MucastClient }] =
     await Promise.all([
-      import("./access/service-access.ts"),
+      import("./folder-service.ts"),
       import("../service/mcp/mcp-server.ts"),
       import("../service/settings/load-settings.ts"),
+      import("../client/index.ts"),
     ]);
   const onError = (error: unknown) =>
     process.stderr.write(
       `mucast mcp: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}\n`,
     );
-  const apiKey = env.MUCAST_API_KEY || undefined;
-  if (url !== undefined) checkUrl(url, apiKey !== undefined);
+  const key = process.env.MUCAST_API_KEY || undefined;
+  if (url !== undefined) checkUrl(url, key !== undefined);
   const { stdin: input, stdout: output } = process;
-  const folder =
-    url === undefined ? new FolderService(loadSettings({ data_dir: dataDir, settings }, env)) : undefined;
+  const folder = url === undefined ? new FolderService(loadSettings(flags, process.env)) : undefined;
   const find = async () => (await folder?.find()) ?? { address: url!, token: undefined };
   const connect = async () => {
     const { address, token } = await find();
-    return clientOf(address, apiKey ?? token);
+    const apiKey = key ?? token;
+    return new MucastClient({ baseUrl: address, ...(apiKey === undefined ? {} : { apiKey }) });
   };
   // Also during shutdown: an impatient host sends a signal after it has closed stdin.
   await untilSignal(async (signal) => {

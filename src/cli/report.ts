@@ -1,44 +1,70 @@
+import { fileURLToPath } from "node:url";
 import type { Command } from "commander";
 import { blobPolicy } from "../blob/policy.ts";
+import { printable } from "../contract/errors/wording.ts";
+import type { Reading } from "../outputs/open-document.ts";
 import { writeReport } from "../report/write-report.ts";
-import { addRequiredOption } from "./arguments/required-option.ts";
-import { nameFound, type OutputFlags, outputLocations, withOutputs } from "./outputs/output-arguments.ts";
+import { addCommand } from "./command.ts";
+import { OUTPUT_OPTION, OUTPUTS_ARGUMENT, outputLocations } from "./locations.ts";
+import type { Reporter } from "./terminal/reporter.ts";
 import { untilSignal } from "./terminal/signals.ts";
 
-interface ReportFlags extends OutputFlags {
-  readonly replay?: readonly string[];
-  readonly audit?: readonly string[];
-  readonly out: string;
-}
-
-const HELP = `
+export function addReport(program: Command): void {
+  addCommand(
+    program,
+    "report",
+    {
+      about: "write an HTML report of what the forecasts of an output are worth; several are compared",
+      argument: OUTPUTS_ARGUMENT,
+      options: {
+        ...OUTPUT_OPTION,
+        replay: [
+          "--replay <location...>",
+          "files with the verdicts that mucast replay printed for the outputs",
+        ],
+        audit: [
+          "--audit <location...>",
+          "files with the verdicts that mucast audit printed for the blobs and configs of the outputs",
+        ],
+        out: ["--out <file>", "the HTML file; an existing file is replaced", { required: true }],
+      },
+      help: `
 Examples:
   mucast report latest --out report.html
   mucast report ml_engine_42.json nn_engine_43.json --out both.html
 
 The file loads nothing from the network and is readable without its script. With several outputs, it compares them side by side
 on the rows that all of them have.
-stdout carries its path as one JSON object. docs/report.md explains each chart.`;
-
-export function addReport(program: Command): void {
-  const command = program
-    .command("report")
-    .description("write an HTML report of what the forecasts of an output are worth; several are compared");
-  const withFiles = withOutputs(command)
-    .option("--replay <location...>", "files with the verdicts that mucast replay printed for the outputs")
-    .option(
-      "--audit <location...>",
-      "files with the verdicts that mucast audit printed for the blobs and configs of the outputs",
-    );
-  addRequiredOption(withFiles, "--out <file>", "the HTML file; an existing file is replaced")
-    .addHelpText("after", HELP)
-    .action(async (named: readonly string[], flags: ReportFlags) => {
-      const { replay = [], audit = [], out } = flags;
+stdout carries its path as one JSON object. docs/report.md explains each chart.`,
+    },
+    async (flags, words) => {
+      const { replay: replays = [], audit: audits = [], out } = flags;
+      const outputs = await outputLocations(words, flags);
       const reading = { policy: blobPolicy(process.env), blobUrl: process.env.BLOB_URL };
-      const outputs = await outputLocations(named, flags);
-      nameFound(named, flags, outputs);
-      const request = { outputs, replays: replay, audits: audit, out };
-      await untilSignal((signal) => writeReport(request, { ...reading, signal }));
+      await untilSignal((signal) => writeReport({ outputs, replays, audits, out }, { ...reading, signal }));
       process.stdout.write(`${JSON.stringify({ report: out })}\n`);
-    });
+    },
+  );
+}
+
+/** The path of the report that a job writes with its output: beside the output. */
+export function reportPath(output: string): string {
+  return output.replace(/\.json$/, ".html");
+}
+
+/**
+ * Writes the report of a job's output, and its path to stderr.
+ * @param outputUrl the file: URL of the output.
+ */
+export async function writeJobReport(
+  outputUrl: string,
+  reading: Reading & { readonly signal: AbortSignal },
+  reporter: Reporter,
+): Promise<void> {
+  const output = fileURLToPath(outputUrl);
+  const out = reportPath(output);
+  await reporter.warnIfFails("the output was written, but its report was not", reading.signal, async () => {
+    await writeReport({ outputs: [output], out }, reading);
+    reporter.write({ level: "info", report: out }, printable(`report: ${out}`));
+  });
 }

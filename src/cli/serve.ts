@@ -1,44 +1,32 @@
 import { sep } from "node:path";
-import { type Command, Option } from "commander";
+import type { Command } from "commander";
 import { quoted } from "../contract/curl-line.ts";
 import { MucastError } from "../contract/errors/errors.ts";
 import { printable } from "../contract/errors/wording.ts";
 import { findEnvironment, SETUP_COMMANDS, type UserEnvironment } from "../engine/environment/environment.ts";
 import type { ServiceSettings, SettingFlags } from "../service/settings/load-settings.ts";
+import { addCommand, ENGINE_OPTIONS, SETTINGS_OPTIONS } from "./command.ts";
 import { onEndSignal } from "./terminal/signals.ts";
 
-/**
- * The flags of `mucast serve`: each sets the setting of its key, and a flag without a value sets `true`; `settings` names the
- * settings file.
- */
-const FLAGS = {
+/** Each sets the setting of its key, and a flag without a value sets `true`; `settings` names the settings file. */
+const OPTIONS = {
   host: ["--host <address>", "address to listen on [env: MUCAST_HOST]"],
   port: ["--port <number>", "port to listen on; 0 picks a free port [env: MUCAST_PORT]"],
-  data_dir: ["--data-dir <folder>", "folder of the database and the blobs [env: MUCAST_DATA_DIR]"],
+  data_dir: SETTINGS_OPTIONS.data_dir,
   public_url: ["--public-url <url>", "URL by which callers reach the service [env: MUCAST_PUBLIC_URL]"],
   engine: ["--engine <url>", "Ray cluster to run jobs on [env: MUCAST_ENGINE_URL]"],
-  engine_insecure: [
-    "--engine-insecure",
-    "accept a cluster on this machine without a token [env: MUCAST_ENGINE_INSECURE]",
-  ],
-  settings: ["--settings <file>", "settings as JSON; see docs/configuration.md [env: MUCAST_SETTINGS]"],
+  engine_insecure: ENGINE_OPTIONS.engine_insecure,
+  settings: SETTINGS_OPTIONS.settings,
 } as const;
 
 /** Adds `mucast serve`. The service and its database are loaded only by this command. */
 export function addServe(program: Command): void {
-  const command = program
-    .command("serve")
-    .description("run jobs for callers over HTTP and MCP until stopped");
-  const options = Object.entries(FLAGS).map(([key, [flag, what]]) => ({
-    key,
-    option: new Option(flag, what),
-  }));
-  for (const { option } of options) command.addOption(option);
-  command.addHelpText("after", HELP).action(async (values: SettingFlags) => {
-    await serve(
-      Object.fromEntries(options.map(({ key, option }) => [key, values[option.attributeName()]?.toString()])),
-    );
-  });
+  addCommand(
+    program,
+    "serve",
+    { about: "run jobs for callers over HTTP and MCP until stopped", options: OPTIONS, help: HELP },
+    ({ engine_insecure, ...flags }) => serve({ ...flags, engine_insecure: engine_insecure?.toString() }),
+  );
 }
 
 const HELP = `
@@ -64,17 +52,21 @@ async function serve(flags: SettingFlags): Promise<void> {
   const address = settings.public_url?.replace(/\/+$/, "") ?? service.address;
   process.stdout.write(await welcome(address, settings, missingEnvironment(settings)));
   await stopped;
-  exitAfter((settings.drain_seconds + CLOSING_SECONDS) * 1_000);
+  // A hanging database connection would keep the process alive. Its jobs are then recovered, as after a kill.
+  setTimeout(
+    () => {
+      process.stderr.write("mucast: could not close everything in time\n");
+      process.exit(1);
+    },
+    (settings.drain_seconds + CLOSING_SECONDS) * 1_000,
+  );
   await service.close();
   // Third-party clients, such as the one for traces, may keep the process alive with their timers.
   process.exit(0);
 }
 
 /** Whether the executor runs jobs on this machine, which then needs the Python environment. */
-const RUNS_HERE: Readonly<Record<ServiceSettings["executor"], boolean>> = {
-  process: true,
-  "container-apps": false,
-};
+const RUNS_HERE: Record<ServiceSettings["executor"], boolean> = { process: true, "container-apps": false };
 
 /** The Python environment without which jobs fail, if this machine runs them and lacks it. */
 function missingEnvironment({ executor, engine }: ServiceSettings): UserEnvironment | undefined {
@@ -87,14 +79,6 @@ function missingEnvironment({ executor, engine }: ServiceSettings): UserEnvironm
     if (error instanceof MucastError) return needed;
     throw error;
   }
-}
-
-/** A hanging database connection would keep the process alive. Its jobs are then recovered, as after a kill. */
-function exitAfter(milliseconds: number): void {
-  setTimeout(() => {
-    process.stderr.write("mucast: could not close everything in time\n");
-    process.exit(1);
-  }, milliseconds);
 }
 
 type WelcomeSettings = Pick<
@@ -115,13 +99,17 @@ async function welcome(
 ): Promise<string> {
   const { submitLine, uploadLines } = await import("../service/http/document-routes.ts");
   const asking = { origin: address, hasKey: settings.auth !== "none" };
-  const first = [...firstSteps(settings), ...(missing === undefined ? [] : [noEngine(missing)])];
-  const lines = [...uploadLines(asking), submitLine(asking, WAIT_SECONDS)];
+  const first = firstSteps(settings);
+  if (missing !== undefined) {
+    const command = `\`${SETUP_COMMANDS[missing]}\``;
+    first.push(`There is no Python environment, so jobs will fail. Install it with ${command}.`);
+  }
+  const lines = [...uploadLines(asking), submitLine(asking, WAIT_SECONDS)].join("\n");
   return `mucast listens on ${address}
 ${dataLine(settings)}${first.map((step) => `\n${step}\n`).join("")}
 Run a job on the example blobs:
 
-${indented(lines.join("\n"))}
+${lines.replaceAll(/^/gm, "  ")}
 
   console  ${address}/
   docs     ${address}/docs
@@ -143,10 +131,6 @@ export function dataLine({
   return isUsed ? `Its data folder is ${printable(data_dir)}\n` : "";
 }
 
-function noEngine(missing: UserEnvironment): string {
-  return `There is no Python environment, so jobs will fail. Install it with \`${SETUP_COMMANDS[missing]}\`.`;
-}
-
 /** What a caller needs before the printed lines work. */
 function firstSteps({ auth, oidc_issuer, database_url, data_dir }: WelcomeSettings): string[] {
   if (auth === "none") return [];
@@ -156,8 +140,4 @@ function firstSteps({ auth, oidc_issuer, database_url, data_dir }: WelcomeSettin
   return [
     `The commands below read an API key from MUCAST_API_KEY. Create one with:\n\n  export MUCAST_API_KEY=$(${COMMAND} keys create --name me${dataDir})`,
   ];
-}
-
-function indented(text: string): string {
-  return text.replaceAll(/^/gm, "  ");
 }

@@ -1,6 +1,6 @@
 import { existsSync, statSync } from "node:fs";
 import { readdir } from "node:fs/promises";
-import { basename, dirname, join } from "node:path";
+import { basename, dirname, join, resolve } from "node:path";
 import { MucastError } from "../contract/errors/errors.ts";
 import { causeOf } from "../contract/errors/system-error.ts";
 
@@ -15,15 +15,15 @@ const OUTPUT_NAME = /^(ml|nn)_engine_.+\.json$/;
 const FEATURES_NAME = /^feature_engine_.+\.(json|parquet)$/;
 
 /**
- * Outputs in a folder and in its `data` folder, where jobs write them, newest first.
+ * Outputs in a folder, in its `data` folder, where jobs write them, and in that of `mucast forecast`, newest first.
  * @throws MucastError invalid_request if there is no such folder.
  */
 export async function findOutputs(folder: string, names = OUTPUT_NAME): Promise<readonly FoundOutput[]> {
-  const data = join(folder, "data");
+  const within = [join(folder, "data"), join(folder, "forecasts", "data")];
   const paths: string[] = [];
-  for (const place of isFolder(data) ? [folder, data] : [folder]) {
+  for (const place of [folder, ...within.filter(isFolder)]) {
     const entries = await readdir(place, { withFileTypes: true }).catch((cause: unknown) => {
-      const message = `${place} cannot be listed: ${causeOf(cause)}`;
+      const message = `${resolve(place)} cannot be listed: ${causeOf(cause)}`;
       throw new MucastError("invalid_request", message, { path: "folder", value: place }, { cause });
     });
     const found = entries.filter((entry) => entry.isFile() && names.test(entry.name));
@@ -41,8 +41,7 @@ export async function findOutputs(folder: string, names = OUTPUT_NAME): Promise<
 export async function newestOutput(folder: string): Promise<string> {
   const [newest] = await findOutputs(folder);
   if (newest !== undefined) return newest.path;
-  const name = folder === "." ? "the current folder" : folder;
-  const message = `${name} has no output: no file ml_engine_*.json or nn_engine_*.json in it or in its folder data`;
+  const message = `${resolve(folder)} has no output: no file ml_engine_*.json or nn_engine_*.json in it, or in its folders data and forecasts/data`;
   const advice = "Run a job first, or name the folder of its output, such as forecasts.";
   throw new MucastError("invalid_request", message, { path: "output", value: folder, advice });
 }
@@ -53,7 +52,7 @@ export async function newestPair(folder: string): Promise<{ features: string; pr
     const prices = join(dirname(features), basename(features).replace("feature_engine", "data_extractor"));
     if (existsSync(prices)) return { features, prices };
   }
-  const message = `${folder} has no pair of blobs feature_engine_ID and data_extractor_ID, nor has its folder data`;
+  const message = `${resolve(folder)} has no pair of blobs feature_engine_ID and data_extractor_ID, nor have its folders data and forecasts/data`;
   const advice = "Name the --out folder of `mucast prepare`, or both blobs.";
   throw new MucastError("invalid_request", message, { path: "--feature-url", value: folder, advice });
 }

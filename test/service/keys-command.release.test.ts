@@ -24,7 +24,7 @@ test("mucast keys on a folder that no service has opened yet names faulty flags 
   const [token, id] = TOKEN.exec(made.stdout)! as unknown as [string, string];
   const secret = token.trim().slice(`mucast_${id}_`.length);
   assert.ok(!made.stderr.includes(secret));
-  const { revoked, all, none } = await withKeys({ dataDir }, async (keys) => ({
+  const { revoked, all, none } = await withKeys({ data_dir: dataDir }, async (keys) => ({
     revoked: await keys.revoke(id),
     all: await keys.list(),
     none: await keys.revoke("0123456789abcdef"),

@@ -1,8 +1,10 @@
 import { type BigIntStats, constants } from "node:fs";
 import { type FileHandle, open } from "node:fs/promises";
+import { resolve } from "node:path";
 import { MucastError } from "../../contract/errors/errors.ts";
 import { causeOf, codeOf } from "../../contract/errors/system-error.ts";
 import { changed } from "../blob-errors.ts";
+import { withoutSignature } from "../policy.ts";
 import type { ReadPart, StoredBytes } from "../store.ts";
 
 const MISSING: ReadonlySet<string | undefined> = new Set(["ENOENT", "ENOTDIR", "ENAMETOOLONG"]);
@@ -27,8 +29,9 @@ export async function openFile(path: string, flags = 0): Promise<OpenFile> {
 export async function openLocalFile(path: string, name: string): Promise<StoredBytes> {
   const file = await openFile(path).catch((error: unknown) => {
     const code = MISSING.has(codeOf(error)) ? "blob_not_found" : "blob_unavailable";
+    const shown = withoutSignature(resolve(path));
     // Without the cause, which shows a signature in the path.
-    throw new MucastError(code, `${name} cannot be opened: ${causeOf(error)}`, { source: name });
+    throw new MucastError(code, `${shown} cannot be opened: ${causeOf(error)}`, { source: shown });
   });
   const { handle, stats } = file;
   if (stats.isFile()) return readWhole(file, name);

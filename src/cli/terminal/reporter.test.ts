@@ -138,9 +138,18 @@ test("the remaining time is written once a pace is known, and covers only the wo
 
 test("a failed ticker is named once", () => {
   const text = written({}, (reporter) => {
-    reporter.fail({ ticker: "A", code: "constant_target", message: "A: all 31 training labels are equal" });
-    reporter.fail({ ticker: "A", code: "insufficient_history", message: "A has 1 fit row" });
-    reporter.fail({ ticker: "A", code: "stale_ticker", message: "Apple's prices end early" });
+    reporter.report({
+      kind: "failure",
+      failure: { ticker: "A", code: "constant_target", message: "A: all 31 training labels are equal" },
+    });
+    reporter.report({
+      kind: "failure",
+      failure: { ticker: "A", code: "insufficient_history", message: "A has 1 fit row" },
+    });
+    reporter.report({
+      kind: "failure",
+      failure: { ticker: "A", code: "stale_ticker", message: "Apple's prices end early" },
+    });
   });
   assert.equal(
     text,

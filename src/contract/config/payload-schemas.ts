@@ -10,7 +10,10 @@ export const AUDIT_CHECKS = ["truncation", "restatement", "foresight", "skill"] 
 export type AuditCheckName = (typeof AUDIT_CHECKS)[number];
 
 const bound = (what: string) =>
-  s.optional(z.iso.date(), `${what}, if the data-extraction blob does not say it.`);
+  s.optional(
+    z.iso.date("must be a date, YYYY-MM-DD"),
+    `${what}, if the data-extraction blob does not say it.`,
+  );
 
 /** The window of a job, for a data-extraction blob that does not have one, such as a Parquet table. */
 export const requestedWindowSchema = z.strictObject({

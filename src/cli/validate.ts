@@ -1,64 +1,50 @@
 import type { Command } from "commander";
-import { blobPolicy } from "../../blob/policy.ts";
-import type {
-  JobPreview,
-  PooledPreview,
-  RefitsPreview,
-  TickerPreview,
-} from "../../contract/api/job-preview.ts";
-import { requestedWindow } from "../../contract/config/payload-schemas.ts";
-import { counted, printable } from "../../contract/errors/wording.ts";
-import { returnsText } from "../../contract/output/later-close.ts";
-import { namedFailure } from "../../contract/problems/problem.ts";
-import { type Warning, warningEntry } from "../../contract/problems/warnings.ts";
-import { validateJob } from "../../jobs/validate-job.ts";
-import { table } from "../terminal/output-table.ts";
-import { untilSignal } from "../terminal/signals.ts";
-import {
-  type JobFlags,
-  jobInputs,
-  pairedFlags,
-  reporterOf,
-  windowMembers,
-  withJobFlags,
-  withWindowFlags,
-} from "./job-options.ts";
+import { blobPolicy } from "../blob/policy.ts";
+import type { JobPreview, TickerPreview } from "../contract/api/job-preview.ts";
+import { requestedWindow, requestedWindowSchema } from "../contract/config/payload-schemas.ts";
+import { counted, printable } from "../contract/errors/wording.ts";
+import { returnsText } from "../contract/output/later-close.ts";
+import { namedFailure } from "../contract/problems/problem.ts";
+import { type Warning, warningEntry } from "../contract/problems/warnings.ts";
+import { validateJob } from "../jobs/validate-job.ts";
+import { addCommand, INPUT_OPTIONS, membersOf, REPORT_OPTIONS, WINDOW_OPTIONS } from "./command.ts";
+import { jobInputs, jobResources, withReporter } from "./job-inputs.ts";
+import { table } from "./terminal/output-table.ts";
 
-const HELP = `
+const OPTIONS = { ...INPUT_OPTIONS, ...REPORT_OPTIONS, ...WINDOW_OPTIONS } as const;
+
+export function addValidate(program: Command): void {
+  addCommand(
+    program,
+    "validate",
+    {
+      about: "show what a job reads from both blobs and the config, without training",
+      options: OPTIONS,
+      help: `
 Example:
   mucast validate --feature-url blobs --config ridge
 
 stdout carries a table, in which tickers with the same figures share a row, or one JSON object with every ticker with --log json;
 stderr carries the warnings, one line for all tickers with a code, or all with --log json. The command takes
 the flags of the jobs; a config with "NN params" and no "ML params" is for run_dl_job. If the job would find nothing to learn or
-to forecast, its error follows, with its exit code.`;
-
-export function addValidate(program: Command): void {
-  withWindowFlags(withJobFlags(program.command("validate")))
-    .description("show what a job reads from both blobs and the config, without training")
-    .addHelpText("after", HELP)
-    .action(async (flags: JobFlags) => {
-      const { workers, featureUrl, dataExtractorUrl, config, blobUrl } = jobInputs(
-        await pairedFlags(flags, process.env),
-        process.env,
-      );
-      const window = requestedWindow(windowMembers(flags));
-      const request = { featureUrl, dataExtractorUrl, config, blobUrl, window, id: "validate" };
-      const reporter = reporterOf(flags);
-      try {
-        const policy = blobPolicy({ ...process.env, BLOB_URL: blobUrl });
-        const { error, ...preview } = await untilSignal((signal) =>
-          validateJob(request, { workers, policy, report: reporter.report, signal }),
-        );
+to forecast, its error follows, with its exit code.`,
+    },
+    (flags) =>
+      withReporter(flags, {}, async (reporter, { report, signal }) => {
+        const { workers } = jobResources(flags);
+        const window = requestedWindow(membersOf(requestedWindowSchema, flags, OPTIONS));
+        const inputs = await jobInputs(flags, reporter);
+        const policy = blobPolicy({ ...process.env, BLOB_URL: inputs.blobUrl });
+        const request = { ...inputs, window, id: "validate" };
+        const { error, ...preview } = await validateJob(request, { workers, policy, report, signal });
         const shown = preview.warnings.filter(({ code }) => !warningEntry(code)?.isNote);
-        if (flags.log === "json") for (const warning of shown) reporter.warn(warning);
+        const isJson = flags.log === "json";
+        if (isJson) for (const warning of shown) reporter.warn(warning);
         else for (const line of warningLines(shown)) reporter.write({}, line);
-        process.stdout.write(flags.log === "json" ? `${JSON.stringify(preview)}\n` : asText(preview));
+        process.stdout.write(isJson ? `${JSON.stringify(preview)}\n` : asText(preview));
         if (error !== undefined) throw error;
-      } finally {
-        reporter.finish();
-      }
-    });
+      }),
+  );
 }
 
 /** Tickers that a line names. */
@@ -84,37 +70,35 @@ export function warningLines(warnings: readonly Warning[]): string[] {
   ];
 }
 
-function asText(preview: JobPreview): string {
-  const { model, window, tickers, failures, pooled, refits, choice, estimate } = preview;
+function asText({ model, window, ...preview }: JobPreview): string {
+  const { tickers, failures, pooled, refits, choice, estimate } = preview;
   const { start, end, learning_end, as_of, delay } = window;
+  /** MB are 10^6 bytes. */
+  const mb = (bytes: number, digits = 1) => `${(bytes / 1e6).toFixed(digits)} MB`;
   const lines = [
     `model   ${model.name} ${JSON.stringify(model.params)}`,
     `window  ${start} to ${end}, learning ends ${learning_end ?? "with the window"}, forecasts as of ${as_of}`,
-    ...(delay === undefined ? [] : [`delay   ${delay}: ${returnsText(delay)}`]),
-    ...(pooled ? [matrixLine(pooled)] : []),
-    ...(refits ? [refitsLine(refits)] : []),
-    ...(choice ? [`choice  ${counted(choice.candidates, "candidate")}, ${counted(choice.fits, "fit")}`] : []),
-    ...(estimate ? [`cost    about ${estimate.seconds} s, ${mb(estimate.matrix_bytes)} a matrix`] : []),
-    "",
-    tickerTable(tickers),
-    ...failures.map((failure) => printable(`skipped: ${failure.code}: ${namedFailure(failure)}`)),
   ];
+  if (delay !== undefined) lines.push(`delay   ${delay}: ${returnsText(delay)}`);
+  if (pooled) {
+    const { rows, fit_rows, columns, bytes, fit_bytes, folds } = pooled;
+    const fits = `${fit_rows} rows to fit, ${folds} folds, about ${mb(fit_bytes, 0)} of memory a fit`;
+    lines.push(`pooled  ${rows} rows x ${columns} columns, ${mb(bytes)}; ${fits}`);
+  }
+  if (refits) {
+    const scored = `${counted(refits.blocks, "block")} of score rows`;
+    lines.push(
+      refits.fit_bytes === undefined
+        ? `fits    ${refits.fits}, of folds and of ${scored}`
+        : `fits    ${counted(refits.fits, "network")} for ${scored}, each on up to ${mb(refits.fit_bytes)} of data`,
+    );
+  }
+  if (choice)
+    lines.push(`choice  ${counted(choice.candidates, "candidate")}, ${counted(choice.fits, "fit")}`);
+  if (estimate) lines.push(`cost    about ${estimate.seconds} s, ${mb(estimate.matrix_bytes)} a matrix`);
+  lines.push("", tickerTable(tickers));
+  lines.push(...failures.map((failure) => printable(`skipped: ${failure.code}: ${namedFailure(failure)}`)));
   return `${lines.join("\n")}\n`;
-}
-
-/** MB are 10^6 bytes. */
-const mb = (bytes: number) => `${(bytes / 1e6).toFixed(1)} MB`;
-
-function matrixLine({ rows, fit_rows, columns, bytes, fit_bytes, folds }: PooledPreview): string {
-  const size = `${rows} rows x ${columns} columns, ${mb(bytes)}`;
-  const fits = `${fit_rows} rows to fit, ${folds} folds, about ${(fit_bytes / 1e6).toFixed(0)} MB of memory a fit`;
-  return `pooled  ${size}; ${fits}`;
-}
-
-function refitsLine({ fits, blocks, fit_bytes }: RefitsPreview): string {
-  const scored = `${counted(blocks, "block")} of score rows`;
-  if (fit_bytes === undefined) return `fits    ${fits}, of folds and of ${scored}`;
-  return `fits    ${counted(fits, "network")} for ${scored}, each on up to ${mb(fit_bytes)} of data`;
 }
 
 /** Rows of the table of tickers. */

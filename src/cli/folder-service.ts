@@ -1,14 +1,14 @@
 import { randomUUID } from "node:crypto";
 import { once } from "node:events";
 import { createServer } from "node:net";
-import { MucastApiError, MucastClient } from "../../client/index.ts";
-import type { SubmittedOperation } from "../../contract/config/job-operations.ts";
-import { ERROR_TABLE, type ErrorCode } from "../../contract/errors/error-codes.ts";
-import { MucastError } from "../../contract/errors/errors.ts";
-import type { ToolOperations } from "../../service/mcp/tools.ts";
-import type { RunningService } from "../../service/service.ts";
-import { type AnnouncedService, readAnnounced } from "../../service/service-address.ts";
-import type { ServiceSettings } from "../../service/settings/load-settings.ts";
+import { MucastApiError, type MucastClient } from "../client/index.ts";
+import type { SubmittedOperation } from "../contract/config/job-operations.ts";
+import { ERROR_TABLE, type ErrorCode } from "../contract/errors/error-codes.ts";
+import { MucastError } from "../contract/errors/errors.ts";
+import type { ToolOperations } from "../service/mcp/tools.ts";
+import type { RunningService } from "../service/service.ts";
+import { type AnnouncedService, readAnnounced } from "../service/service-address.ts";
+import type { ServiceSettings } from "../service/settings/load-settings.ts";
 
 const ANSWER_MILLISECONDS = 5_000;
 
@@ -30,13 +30,20 @@ export class FolderService {
       const announced = readAnnounced(this.#settings.data_dir);
       if (announced !== undefined && (await doesAnswer(announced))) return announced;
     }
-    this.#own ??= startOwn(this.#settings);
+    this.#own ??= this.#start();
     try {
       return await this.#own;
     } catch (error) {
       this.#own = undefined;
       throw error;
     }
+  }
+
+  async #start(): Promise<RunningService> {
+    const { startService } = await import("../service/service.ts");
+    // Uses the default port if it is free, so that the URLs of blobs stay the same.
+    const port = (await isFree(this.#settings.port)) ? this.#settings.port : 0;
+    return startService({ ...this.#settings, host: "127.0.0.1", port, drain_seconds: 0 });
   }
 
   /** Closes the service if this process started it. It releases its running jobs for the next start. */
@@ -56,13 +63,6 @@ async function doesAnswer({ address, token }: AnnouncedService): Promise<boolean
   } catch {
     return false;
   }
-}
-
-async function startOwn(settings: ServiceSettings): Promise<RunningService> {
-  const { startService } = await import("../../service/service.ts");
-  // Uses the default port if it is free, so that the URLs of blobs stay the same.
-  const port = (await isFree(settings.port)) ? settings.port : 0;
-  return startService({ ...settings, host: "127.0.0.1", port, drain_seconds: 0 });
 }
 
 async function isFree(port: number): Promise<boolean> {
@@ -92,31 +92,25 @@ const SUBMITS = {
  * @param connect returns the client to use now.
  */
 export function remoteOperations(connect: () => Promise<MucastClient>): ToolOperations {
-  async function asked<T>(ask: (client: MucastClient) => Promise<T>): Promise<T> {
+  const call = async <T>(use: (client: MucastClient) => Promise<T>): Promise<T> => {
     const client = await connect();
     try {
-      return await ask(client);
+      return await use(client);
     } catch (error) {
       throw asMucastError(error);
     }
-  }
-  return {
-    submit: async (_caller, { operation, payload, idempotencyKey = randomUUID() }) => {
-      const submitted = await asked((client) => client[SUBMITS[operation]](payload, { idempotencyKey }));
-      return { operation: submitted };
-    },
-    validate: (_caller, { payload }, signal) => asked((client) => client.validate(payload, { signal })),
-    get: (_caller, id) => asked((client) => client.getOperation(id)),
-    forecast: (_caller, { id, ...query }) => asked((client) => client.getForecast(id, query)),
-    verdict: (_caller, id) => asked((client) => client.getVerdict(id)),
-    list: (_caller, query) => asked((client) => client.listOperations(query)),
-    cancel: (_caller, id) => asked((client) => client.cancelOperation(id)),
   };
-}
-
-/** @param apiKey undefined for a service that asks for none. */
-export function clientOf(baseUrl: string, apiKey: string | undefined): MucastClient {
-  return new MucastClient({ baseUrl, ...(apiKey === undefined ? {} : { apiKey }) });
+  return {
+    submit: async (_caller, { operation, payload, idempotencyKey = randomUUID() }) => ({
+      operation: await call((client) => client[SUBMITS[operation]](payload, { idempotencyKey })),
+    }),
+    validate: (_caller, { payload }, signal) => call((client) => client.validate(payload, { signal })),
+    get: (_caller, id) => call((client) => client.getOperation(id)),
+    forecast: (_caller, { id, ...query }) => call((client) => client.getForecast(id, query)),
+    verdict: (_caller, id) => call((client) => client.getVerdict(id)),
+    list: (_caller, query) => call((client) => client.listOperations(query)),
+    cancel: (_caller, id) => call((client) => client.cancelOperation(id)),
+  };
 }
 
 /** The error that the service answered with; a code that only a newer service knows becomes a known one of the same severity. */
@@ -124,14 +118,11 @@ function asMucastError(error: unknown): unknown {
   if (error instanceof MucastApiError) {
     const { code, detail, type: _, title: __, ...data } = error.problem;
     const otherwise = error.status < 500 ? "invalid_request" : "unavailable";
-    return new MucastError(isKnown(code) ? code : otherwise, detail, data);
+    const known = Object.hasOwn(ERROR_TABLE, code) ? (code as ErrorCode) : otherwise;
+    return new MucastError(known, detail, data);
   }
   if (!(error instanceof TypeError)) return error;
   const { cause } = error as { cause?: { code?: string; message?: string } };
   const reason = cause?.code ?? cause?.message ?? error.message;
   return new MucastError("unavailable", `the service does not answer (${reason})`, {}, { cause: error });
-}
-
-function isKnown(code: string): code is ErrorCode {
-  return Object.hasOwn(ERROR_TABLE, code);
 }

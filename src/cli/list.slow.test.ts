@@ -3,8 +3,8 @@ import { mkdirSync, mkdtempSync, rmSync, utimesSync, writeFileSync } from "node:
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
-import { mucast } from "../../../test/end-to-end/commands/command.ts";
-import { dlText, mlText } from "../../outputs/outputs.testing.ts";
+import { mucast } from "../../test/end-to-end/commands/command.ts";
+import { dlText, mlText } from "../outputs/outputs.testing.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "mucast-list-"));
 const MARKET = { fitRows: 250, folds: 8 };
