@@ -91,7 +91,7 @@ export function membersOf<S extends z.ZodObject>(
   const parsed = schema.safeParse(members);
   if (parsed.success) return parsed.data;
   const toFlag = (path: string) =>
-    path.replace(/^\.(\w+)/, (_, key: string) => options[key]![0].replace(/ .*/, ""));
+    path.replace(/^\.(\w+).*/, (_, key: string) => options[key]![0].replace(/ .*/, ""));
   const faults = faultsOf(parsed.error, schema, "", members);
   throw invalidRequest(faults.map((fault) => ({ ...fault, path: toFlag(fault.path) })));
 }

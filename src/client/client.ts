@@ -11,9 +11,10 @@ import type { QueueView } from "../contract/api/queue-view.ts";
 import type { Snapshot, StoredEvent } from "../contract/api/stored-event.ts";
 import type { SubmittedOperation } from "../contract/config/job-operations.ts";
 import type { OutputBlob } from "../contract/output/output-blob.ts";
-import { htmlText, MAX_OUTPUT_BYTES, objectText, objectWith } from "./api-error.ts";
-import { type Call, type ClientOptions, Connection } from "./connection.ts";
-import { type FollowOptions, followEvents } from "./follow-events.ts";
+import type { ResultRecord } from "../contract/output/result-record.ts";
+import { htmlText, MucastApiError, objectText, objectWith } from "./api-error.ts";
+import { type Call, type ClientOptions, Connection, pause } from "./connection.ts";
+import { endedBy, type FollowOptions, followEvents } from "./follow-events.ts";
 import type {
   BlobListOptions,
   BlobReadOptions,
@@ -22,6 +23,7 @@ import type {
   ForecastOptions,
   ListOptions,
   PrepareOptions,
+  RunOptions,
   SubmitOptions,
 } from "./options.ts";
 import {
@@ -33,13 +35,21 @@ import {
   type ValidatePayload,
 } from "./payload.ts";
 import { readOutput } from "./read-output.ts";
-import { asSucceeded, type RunOptions, runAndWait, type SucceededOperation } from "./run-and-wait.ts";
 
 /** A blob as it is stored. Its JSON is not checked; `output` returns a checked output. */
 export interface BlobResponse extends Response {
   json(): Promise<unknown>;
   clone(): BlobResponse;
 }
+
+/** An operation that produced an output. */
+export type SucceededOperation = OperationView & {
+  readonly status: "Succeeded";
+  readonly result: ResultRecord;
+};
+
+/** Between two requests for an operation, if there is no event stream. */
+const POLL_MS = 2_000;
 
 /**
  * The mucast service, from Node or a browser. Every method throws MucastApiError with the service's problem if it refuses, and
@@ -174,18 +184,40 @@ export class MucastClient {
     return followEvents(this.#connection, id, options);
   }
 
-  /** Submits a job, an audit or a replay, and waits for its end; see runAndWait. */
-  runAndWait<K extends SubmittedOperation>(
+  /**
+   * Submits a job, an audit or a replay, and waits for its end. A submit whose answer is lost is sent again with the same key, so that there
+   * is only one job.
+   * @throws MucastApiError with its problem if it is refused, Failed or Canceled; the errors that RunOptions names.
+   */
+  async runAndWait<K extends SubmittedOperation>(
     operation: K,
     payload: PayloadOf<K> | string,
-    options: RunOptions = {},
+    { signal, timeout, onEvent }: RunOptions = {},
   ): Promise<SucceededOperation> {
-    const calls = {
-      submit: this.#submit.bind(this),
-      getOperation: this.getOperation.bind(this),
-      events: this.events.bind(this),
-    };
-    return runAndWait(calls, operation, payload, options);
+    const late = timeout === undefined ? undefined : AbortSignal.timeout(timeout);
+    const ended = AbortSignal.any([signal, late].filter((each) => each !== undefined));
+    // 128 random bits; crypto.randomUUID requires a secure context.
+    const bytes = crypto.getRandomValues(new Uint8Array(16));
+    const idempotencyKey = Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join("");
+    const { id } = await this.#submit(operation, payload, { idempotencyKey, signal: ended });
+    const events = this.events(id, { signal: ended });
+    try {
+      for (;;) {
+        const event = await nextOf(events, ended);
+        if (event === undefined) break;
+        onEvent?.(event);
+        const last = endedBy(event);
+        if (last !== undefined) return asSucceeded(last);
+      }
+    } finally {
+      // If left open, it would hold its connection and keep the finished program alive.
+      await events.return();
+    }
+    for (;;) {
+      const found = await this.getOperation(id, { signal: ended });
+      if (found.finished_at !== null) return asSucceeded(found);
+      await pause(POLL_MS, ended);
+    }
   }
 
   /**
@@ -235,7 +267,7 @@ export class MucastClient {
    */
   async output(operation: OperationView, { signal }: CallOptions = {}): Promise<OutputBlob> {
     const { output_name } = asSucceeded(operation).result;
-    const read = objectWith<{ schema: unknown }>("schema", MAX_OUTPUT_BYTES);
+    const read = objectWith<{ schema: unknown }>("schema");
     return readOutput(await this.#get(blobPath(output_name), read, signal));
   }
 
@@ -297,6 +329,25 @@ export class MucastClient {
   #operation(call: Call): Promise<OperationView> {
     return this.#connection.send(call, objectWith<OperationView>("id"));
   }
+}
+
+/** @returns undefined if no event stream gets through, as behind a proxy that buffers whole answers. */
+async function nextOf(events: AsyncGenerator<StoredEvent | Snapshot, void>, signal: AbortSignal) {
+  try {
+    return (await events.next()).value ?? undefined;
+  } catch (error) {
+    const isRefused = error instanceof MucastApiError && error.status < 500;
+    if (signal.aborted || isRefused) throw error;
+    return undefined;
+  }
+}
+
+/** @throws MucastApiError with the problem of one that has failed or was cancelled; TypeError for one that has not ended. */
+function asSucceeded(operation: OperationView): SucceededOperation {
+  const { id, status, result, error } = operation;
+  if (status === "Succeeded" && result !== null) return { ...operation, status, result };
+  if (error !== null) throw new MucastApiError(error, operation);
+  throw new TypeError(`the operation ${id} is ${status}: it has left no output`);
 }
 
 /** @throws TypeError if a cursor comes a second time. */

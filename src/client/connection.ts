@@ -12,6 +12,9 @@ export interface ClientOptions {
   readonly fetch?: typeof fetch;
 }
 
+/** A list repeats its name for each entry. */
+type Query = Readonly<Record<string, string | number | boolean | readonly string[] | undefined>>;
+
 export interface Call {
   readonly method: "GET" | "POST" | "PUT" | "DELETE";
   /** Starts with a slash. */
@@ -45,13 +48,9 @@ export class Connection {
     this.#fetch = ownFetch ?? ((input, init) => fetch(input, init));
   }
 
-  urlOf(path: string, query?: Query): string {
-    return `${this.#base}${path}${searchOf(query)}`;
-  }
-
   /** One attempt. @returns any answer. @throws TypeError if there is none. */
   once({ method, path, query, headers, body, signal }: Call): Promise<Response> {
-    return this.#fetch(this.urlOf(path, query), {
+    return this.#fetch(`${this.#base}${path}${searchOf(query)}`, {
       method,
       headers: { ...this.#headers, ...headers },
       // A payload and its signatures go only to the service that the caller has named.
@@ -130,9 +129,6 @@ export async function pause(milliseconds: number, signal?: AbortSignal): Promise
     signal?.addEventListener("abort", abort, { once: true });
   });
 }
-
-/** A list repeats its name for each entry. */
-type Query = Readonly<Record<string, string | number | boolean | readonly string[] | undefined>>;
 
 /** The query that follows the path of a URL: empty, or with its question mark. */
 export function searchOf(query: Query = {}): string {
