@@ -5,10 +5,10 @@ import { counted, printable } from "../contract/errors/wording.ts";
 import { problemOf } from "../contract/problems/problem.ts";
 import { type FoundOutput, findOutputs } from "../outputs/find-outputs.ts";
 import { openSummary, type Reading } from "../outputs/open-document.ts";
-import { outputNames } from "../outputs/output-names.ts";
 import { modelNameOf, type OutputSummary } from "../outputs/output-summary.ts";
 import { addCommand } from "./command.ts";
 import { outputFolder } from "./locations.ts";
+import { outputNames } from "./terminal/output-names.ts";
 import { table } from "./terminal/output-table.ts";
 import { untilSignal } from "./terminal/signals.ts";
 

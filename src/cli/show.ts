@@ -3,12 +3,12 @@ import { blobPolicy } from "../blob/policy.ts";
 import { printable } from "../contract/errors/wording.ts";
 import { smallFactorOf } from "../contract/output/small-factor.ts";
 import { openDocument, type Reading } from "../outputs/open-document.ts";
-import { outputNames } from "../outputs/output-names.ts";
 import type { OutputSummary } from "../outputs/output-summary.ts";
 import { hitRateErrorOf } from "../report/statistics/over-dates.ts";
 import { addCommand } from "./command.ts";
 import { OUTPUT_OPTION, OUTPUTS_ARGUMENT, outputLocations } from "./locations.ts";
 import { candidateTable } from "./terminal/candidate-table.ts";
+import { outputNames } from "./terminal/output-names.ts";
 import { judgedTable, outputTable } from "./terminal/output-table.ts";
 import { untilSignal } from "./terminal/signals.ts";
 

@@ -10,7 +10,7 @@ export interface FoundOutput {
   readonly writtenAt: number;
 }
 
-/** Names that jobs give to their outputs, and `prepare` to feature blobs. */
+/** Names of outputs, and of feature blobs of `prepare`. */
 const OUTPUT_NAME = /^(ml|nn)_engine_.+\.json$/;
 const FEATURES_NAME = /^feature_engine_.+\.(json|parquet)$/;
 
@@ -19,7 +19,7 @@ const FEATURES_NAME = /^feature_engine_.+\.(json|parquet)$/;
  * @throws MucastError invalid_request if there is no such folder.
  */
 export async function findOutputs(folder: string, names = OUTPUT_NAME): Promise<readonly FoundOutput[]> {
-  const within = [join(folder, "data"), join(folder, "forecasts", "data")];
+  const within = [join(folder, "data"), join(folder, "forecasts/data")];
   const paths: string[] = [];
   for (const place of [folder, ...within.filter(isFolder)]) {
     const entries = await readdir(place, { withFileTypes: true }).catch((cause: unknown) => {
@@ -41,18 +41,18 @@ export async function findOutputs(folder: string, names = OUTPUT_NAME): Promise<
 export async function newestOutput(folder: string): Promise<string> {
   const [newest] = await findOutputs(folder);
   if (newest !== undefined) return newest.path;
-  const message = `${resolve(folder)} has no output: no file ml_engine_*.json or nn_engine_*.json in it, or in its folders data and forecasts/data`;
+  const message = `${resolve(folder)} has no output: no file ml_engine_*.json or nn_engine_*.json in it, in data or in forecasts/data`;
   const advice = "Run a job first, or name the folder of its output, such as forecasts.";
   throw new MucastError("invalid_request", message, { path: "output", value: folder, advice });
 }
 
-/** The newest feature blob that has its data-extraction blob beside it, and that blob. @throws like `newestOutput`. */
+/** The newest feature blob with its data-extraction blob beside it. @throws like `newestOutput`. */
 export async function newestPair(folder: string): Promise<{ features: string; prices: string }> {
   for (const { path: features } of await findOutputs(folder, FEATURES_NAME)) {
     const prices = join(dirname(features), basename(features).replace("feature_engine", "data_extractor"));
     if (existsSync(prices)) return { features, prices };
   }
-  const message = `${resolve(folder)} has no pair of blobs feature_engine_ID and data_extractor_ID, nor have its folders data and forecasts/data`;
+  const message = `${resolve(folder)} has no pair of blobs feature_engine_ID and data_extractor_ID in it, in data or in forecasts/data`;
   const advice = "Name the --out folder of `mucast prepare`, or both blobs.";
   throw new MucastError("invalid_request", message, { path: "--feature-url", value: folder, advice });
 }
@@ -61,7 +61,7 @@ export function isFolder(path: string): boolean {
   try {
     return statSync(path).isDirectory();
   } catch {
-    // Whatever reads the path says what is wrong with it.
+    // What reads the path says what is wrong.
     return false;
   }
 }

@@ -29,10 +29,7 @@ export function requireOneDelay(outputs: readonly { readonly name: string; reado
 }
 
 /** The name of the model that made the forecasts, or of the choice. */
-export function modelNameOf(
-  output: Pick<OutputSummary, "model" | "operation" | "pooled" | "choice">,
-): string {
-  const { model, operation, pooled, choice } = output;
+export function modelNameOf({ model, operation, pooled, choice }: OutputSummary): string {
   if (choice !== undefined) return nameOfChoice(choice.candidates.length);
   if (typeof model.model !== "string") return operation;
   return pooled === undefined ? model.model : `pooled ${model.model}`;

@@ -1,12 +1,10 @@
-import { modelNameOf, type OutputSummary } from "./output-summary.ts";
-
-type Named = Pick<OutputSummary, "model" | "tags" | "operation" | "pooled" | "choice">;
+import { modelNameOf, type OutputSummary } from "../../outputs/output-summary.ts";
 
 /** A name with more settings would not fit into a table. */
 const MAX_SETTINGS = 3;
 
 /** Names that tell outputs apart: by their model, if that is the same by their tags, and if these are the same by settings that differ. */
-export function outputNames(outputs: readonly Named[]): string[] {
+export function outputNames(outputs: readonly OutputSummary[]): string[] {
   const byModel = outputs.map(modelNameOf);
   const byTags = withDetails(byModel, (i) => (outputs[i]!.tags ?? []).map((tag) => `(${tag})`));
   const settings = outputs.map(({ model }) => leavesOf(model));
