@@ -3,7 +3,11 @@ import { auditInputs, CHECKS, runAudit } from "../audit/run-audit.ts";
 import { blobPolicy } from "../blob/policy.ts";
 import { JOB_OPERATIONS } from "../contract/config/job-operations.ts";
 import { findJob } from "../contract/config/payload.ts";
-import { AUDIT_CHECKS, AUDIT_DEFAULTS, auditOptionsSchema } from "../contract/config/payload-schemas.ts";
+import {
+  AUDIT_CHECKS,
+  auditOptionsSchema,
+  AUDIT_DEFAULTS as DEFAULTS,
+} from "../contract/config/payload-schemas.ts";
 import { printable } from "../contract/errors/wording.ts";
 import type { AuditBlob } from "../contract/output/audit-blob.ts";
 import {
@@ -23,34 +27,20 @@ const OPTIONS = {
   ...INPUT_OPTIONS,
   ...REPORT_OPTIONS,
   ...ENGINE_OPTIONS,
-  checks: [
-    "--checks <list>",
-    `comma-separated checks to run, from ${AUDIT_CHECKS.join(", ")} (default: all)`,
-  ],
+  checks: ["--checks <list>", `comma-separated, from ${AUDIT_CHECKS.join(", ")} (default: all)`],
   operation: ["--operation <job>", `${JOB_OPERATIONS.join(" or ")}; needed if the config has both sections`],
-  previous_feature_url: [
-    "--previous-feature-url <location>",
-    "the feature blob of an earlier day; a folder for its newest pair of blobs",
-  ],
+  previous_feature_url: ["--previous-feature-url <location>", "feature blob of an earlier day, likewise"],
   previous_data_extractor_url: [
     "--previous-data-extractor-url <location>",
-    "the data-extraction blob of an earlier day (default: of a folder, that of the pair)",
+    "data-extraction blob of that day",
   ],
-  accept: [
-    "--accept <feature...>",
-    "features whose high correlation is legitimate, or implausible_job; repeatable",
-  ],
+  accept: ["--accept <feature...>", "features whose high correlation is legitimate, or implausible_job"],
   ...WINDOW_OPTIONS,
   truncations: [
     "--truncations <k>",
-    "number of dates after which the blobs are cut",
-    { default: String(AUDIT_DEFAULTS.truncations) },
+    `dates after which the blobs are cut (default: ${DEFAULTS.truncations})`,
   ],
-  permutations: [
-    "--permutations <n>",
-    "number of label permutations",
-    { default: String(AUDIT_DEFAULTS.permutations) },
-  ],
+  permutations: ["--permutations <n>", `label permutations (default: ${DEFAULTS.permutations})`],
   quick: ["--quick", "run ridge, or the network for 2 epochs, instead of the config's own model"],
   portable: ["--portable", "pin the kernels of the jobs that it runs, as --portable does for a job"],
 } as const;
@@ -59,22 +49,18 @@ const OPTIONS = {
 const FOUND = 8;
 
 export function addAudit(program: Command): void {
-  addCommand(
-    program,
-    "audit",
-    {
-      about: "check both blobs and the job itself for look-ahead",
-      options: OPTIONS,
-      help: `
+  addCommand(program, "audit", {
+    about: "check both blobs and the job itself for look-ahead",
+    options: OPTIONS,
+    help: `
 Examples:
   mucast audit --feature-url blobs --config pooled-lightgbm --checks truncation --quick
   mucast audit --feature-url blobs --config pooled-lightgbm --previous-feature-url yesterday
 
 stdout carries the verdict as one JSON object (schema mucast.audit/1); stderr shows it as a table. The command takes the
 flags of the jobs. Exit codes: 0 clean, 8 a finding above a note, and the exit codes of the jobs if there is no verdict.`,
-    },
-    auditBlobs,
-  );
+    run: auditBlobs,
+  });
 }
 
 async function auditBlobs(flags: FlagsOf<typeof OPTIONS>): Promise<void> {
@@ -109,8 +95,8 @@ async function auditBlobs(flags: FlagsOf<typeof OPTIONS>): Promise<void> {
 }
 
 /** A text that is no number stays one, for the error of the schema. */
-function asNumber(text: string): number | string {
-  return /^\d+$/.test(text) ? Number(text) : text;
+function asNumber(text: string | undefined): number | string | undefined {
+  return text && /^\d+$/.test(text) ? Number(text) : text;
 }
 
 /** The verdict and its limits, the table of checks, and a paragraph for each finding. */

@@ -14,28 +14,25 @@ import { table } from "./terminal/output-table.ts";
 import { untilSignal } from "./terminal/signals.ts";
 
 export function addChoose(program: Command): void {
-  addCommand(
-    program,
-    "choose",
-    {
-      about: "choose among the forecasts of finished outputs, and show what choosing was worth",
-      argument: ["[outputs...]", "outputs of jobs on the same prices: paths, or file:, https: or s3: URLs"],
-      options: {
-        ...OUTPUT_OPTION,
-        rows: ["--rows <rows>", "the forecasts to compare", { choices: CHOSEN_ROWS, default: "out_of_fold" }],
-        rule: [
-          "--rule <rule>",
-          "the mean of those near the best, or the best alone",
-          { choices: CHOICE_RULES, default: "mean" },
-        ],
-        measure: [
-          "--measure <measure>",
-          "compare squared errors, or the order of the tickers",
-          { choices: CHOICE_MEASURES, default: "squared_error" },
-        ],
-        json: ["--json", "print JSON, with the members of every date and the series of losses"],
-      },
-      help: `
+  addCommand(program, "choose", {
+    about: "choose among the forecasts of finished outputs, and show what choosing was worth",
+    argument: ["[outputs...]", "outputs of jobs on the same prices: paths, or file:, https: or s3: URLs"],
+    options: {
+      ...OUTPUT_OPTION,
+      rows: ["--rows <rows>", "the forecasts to compare", { choices: CHOSEN_ROWS, default: "out_of_fold" }],
+      rule: [
+        "--rule <rule>",
+        "the mean of those near the best, or the best alone",
+        { choices: CHOICE_RULES, default: "mean" },
+      ],
+      measure: [
+        "--measure <measure>",
+        "compare squared errors, or the order of the tickers",
+        { choices: CHOICE_MEASURES, default: "squared_error" },
+      ],
+      json: ["--json", "print JSON, with the members of every date and the series of losses"],
+    },
+    help: `
 Examples:
   mucast choose ml_engine_41.json ml_engine_42.json ml_engine_43.json
   mucast choose ml_engine_42.json nn_engine_43.json --rows score
@@ -43,8 +40,7 @@ Examples:
 The first output is candidate 0. For each fold, the choice looks only at returns that were known when the fold began, so the line
 "chosen in advance" shows what choosing was worth. Outputs of networks have no out-of-fold rows; compare them by --rows score.
 docs/choice.md explains the figures.`,
-    },
-    async ({ json, ...flags }, words) => {
+    run: async ({ json, ...flags }, words) => {
       const locations = await outputLocations(words, flags);
       if (locations.length < 2 || locations.length > LIMITS.candidates) {
         const message = `${counted(locations.length, "output")} ${locations.length === 1 ? "is" : "are"} named; name 2 to ${LIMITS.candidates}`;
@@ -60,7 +56,7 @@ docs/choice.md explains the figures.`,
       const chosen = chooseOutputs(outputs, flags);
       process.stdout.write(json ? `${JSON.stringify(chosen, null, 2)}\n` : choiceText(chosen));
     },
-  );
+  });
 }
 
 /** More changes do not help on a terminal. */

@@ -42,14 +42,14 @@ interface CommandText<T extends Options, A extends string> {
   readonly argument?: readonly [name: A, description: string, choices?: readonly string[]];
   /** Examples, and what stdout and stderr carry. */
   readonly help?: string;
+  /** Gets undefined for flags that were not given. */
+  readonly run: (flags: FlagsOf<T>, argument: WordsOf<A>) => void | Promise<void>;
 }
 
-/** Adds a command. Its `run` gets the flags, with undefined for those that were not given, and the argument. */
 export function addCommand<const T extends Options, A extends string>(
   program: Command,
   name: string,
-  { about, options = {} as T, argument, help = "" }: CommandText<T, A>,
-  run: (flags: FlagsOf<T>, argument: WordsOf<A>) => void | Promise<void>,
+  { about, options = {} as T, argument, help = "", run }: CommandText<T, A>,
 ): Command {
   const command = program.command(name).description(about).addHelpText("after", help);
   if (argument !== undefined) {
@@ -99,36 +99,30 @@ export function membersOf<S extends z.ZodObject>(
 export const INPUT_OPTIONS = {
   feature_url: [
     "--feature-url <location>",
-    "feature blob: a path, or a file:, https: or s3: URL; a folder or latest for the newest pair of blobs in it [env: FEATURE_URL]",
+    "feature blob: a path, a URL, or a folder or latest for its newest pair of blobs [env: FEATURE_URL]",
   ],
   data_extractor_url: [
     "--data-extractor-url <location>",
-    "data-extraction blob, likewise (default: of a folder, that of the pair) [env: DATA_EXTRACTOR_URL]",
+    "data-extraction blob, likewise (default: that of the pair) [env: DATA_EXTRACTOR_URL]",
   ],
   config: ["--config <file|json|name>", "a config: a file, JSON text or an example's name [env: CONFIG]"],
   blob_url: [
     "--blob-url <location>",
-    "folder, Azure container or bucket of S3; the output goes to its data/ (default: beside the feature file) [env: BLOB_URL]",
+    "folder or container for the output (default: beside the feature blob) [env: BLOB_URL]",
   ],
 } as const;
 
 export const WINDOW_OPTIONS = {
-  start: ["--start <date>", "first date of the window, if the data-extraction blob does not say it"],
-  end: ["--end <date>", "last date of the window, if the data-extraction blob does not say it"],
-  learning_end: [
-    "--learning-end <date>",
-    "last date whose labels may be learned, if the data-extraction blob does not say it",
-  ],
+  start: ["--start <date>", "first date of the window, if the data-extraction blob names none"],
+  end: ["--end <date>", "last date of the window, likewise"],
+  learning_end: ["--learning-end <date>", "last date whose labels may be learned, likewise"],
 } as const;
 
 export const ENGINE_OPTIONS = {
-  engine: [
-    "--engine <url>",
-    `compute on a Ray cluster, ray://<host>:<port>, instead of this machine [env: ${ENGINE_VARIABLES.url}]`,
-  ],
+  engine: ["--engine <url>", `Ray cluster to use, ray://<host>:<port> [env: ${ENGINE_VARIABLES.url}]`],
   engine_insecure: [
     "--engine-insecure",
-    `accept a cluster on this machine without a token [env: ${ENGINE_VARIABLES.insecure}]`,
+    `allow a local one without a token [env: ${ENGINE_VARIABLES.insecure}]`,
   ],
 } as const;
 

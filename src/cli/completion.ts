@@ -2,27 +2,23 @@ import type { Command } from "commander";
 import { addCommand } from "./command.ts";
 
 export function addCompletion(program: Command): void {
-  addCommand(
-    program,
-    "completion",
-    {
-      about: "print a completion script for a shell",
-      argument: ["<shell>", "the shell", ["bash", "zsh", "fish"]],
-      help: `
+  addCommand(program, "completion", {
+    about: "print a completion script for a shell",
+    argument: ["<shell>", "the shell", ["bash", "zsh", "fish"]],
+    help: `
 Examples:
   source <(mucast completion bash)                                   # in ~/.bashrc
   source <(mucast completion zsh)                                    # in ~/.zshrc, after compinit
   mucast completion fish > ~/.config/fish/completions/mucast.fish
 
 It completes commands, their flags and the values of flags that accept a few; anything else is a file.`,
-    },
-    (_flags, shell) => {
+    run: (_flags, shell) => {
       if (shell === "fish") process.stdout.write(fishScript(program.commands));
       // zsh runs bash's completion functions.
       if (shell === "zsh") process.stdout.write("autoload -U +X bashcompinit && bashcompinit\n");
       if (shell !== "fish") process.stdout.write(bashScript(program.commands));
     },
-  );
+  });
 }
 
 function flagsOf(command: Command) {

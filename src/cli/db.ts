@@ -13,50 +13,32 @@ export function addDb(program: Command): void {
     .command("db")
     .description("show, migrate and back up the database of a service, and find orphaned blobs")
     .addHelpText("after", HELP);
-  addCommand(
-    db,
-    "status",
-    {
-      about: "show the version of the database, and what this program would change; changes nothing",
-      options: SETTINGS_OPTIONS,
+  const options = SETTINGS_OPTIONS;
+  addCommand(db, "status", {
+    about: "show the version of the database, and what this program would change; changes nothing",
+    options,
+    run: status,
+  });
+  addCommand(db, "migrate", {
+    about: "bring the tables to the version of this program, as a service does when it starts",
+    options,
+    run: migrate,
+  });
+  addCommand(db, "backup", {
+    about: "copy the embedded database into a new file, also while services run",
+    argument: ["<file>", "the new file; an existing one is refused"],
+    options,
+    run: backup,
+  });
+  addCommand(db, "orphans", {
+    about: "list the blobs that the database does not name, as after a restore; services may run meanwhile",
+    options: {
+      ...options,
+      remove: ["--remove", "remove the listed blobs"],
+      root: ["--root", "include blobs directly in data/, such as files of your own"],
     },
-    status,
-  );
-  addCommand(
-    db,
-    "migrate",
-    {
-      about: "bring the tables to the version of this program, as a service does when it starts",
-      options: SETTINGS_OPTIONS,
-    },
-    migrate,
-  );
-  addCommand(
-    db,
-    "backup",
-    {
-      about: "copy the embedded database into a new file, also while services run",
-      argument: ["<file>", "the new file; an existing one is refused"],
-      options: SETTINGS_OPTIONS,
-    },
-    backup,
-  );
-  addCommand(
-    db,
-    "orphans",
-    {
-      about: "list the blobs that the database does not name, as after a restore; services may run meanwhile",
-      options: {
-        ...SETTINGS_OPTIONS,
-        remove: ["--remove", "remove the listed blobs"],
-        root: [
-          "--root",
-          "include blobs directly in data/, where files that you have put there have no record either",
-        ],
-      },
-    },
-    ({ remove, root, ...flags }) => listOrphans(flags, remove === true, root === true),
-  );
+    run: ({ remove, root, ...flags }) => listOrphans(flags, remove === true, root === true),
+  });
 }
 
 const HELP = `

@@ -7,31 +7,20 @@ import { addCommand, ENGINE_OPTIONS } from "./command.ts";
 import { engineOf } from "./job-inputs.ts";
 
 export function addDoctor(program: Command): void {
-  addCommand(
-    program,
-    "doctor",
-    {
-      about: "show what is installed, where, and what is missing",
-      options: {
-        engine: [
-          "--engine <url>",
-          ENGINE_OPTIONS.engine[1].replace(/^.*(?= \[)/, "also check a Ray cluster, ray://<host>:<port>"),
-        ],
-        engine_insecure: ENGINE_OPTIONS.engine_insecure,
-        ray: [
-          "--ray",
-          "also show the environment of jobs on a Ray cluster (always shown if it is installed)",
-        ],
-      },
-      help: `
+  addCommand(program, "doctor", {
+    about: "show what is installed, where, and what is missing",
+    options: {
+      ...ENGINE_OPTIONS,
+      ray: ["--ray", "also show the environment of jobs on a Ray cluster (always shown if it is installed)"],
+    },
+    help: `
 Examples:
   mucast doctor
   mucast doctor --engine ray://head.example:10001
 
 The exit code is 4 if run_ml_job cannot run, or if a job cannot run on the given cluster. For everything that is missing, the output
 shows the command that installs it.`,
-    },
-    async ({ ray, ...flags }) => {
+    run: async ({ ray, ...flags }) => {
       const named = engineOf(flags);
       const isRayInstalled = namedPython() === undefined && installedEnvironment("ray") !== undefined;
       const [classical, networks, cluster] = await Promise.all([
@@ -57,5 +46,5 @@ shows the command that installs it.`,
       process.stdout.write(`${lines.join("\n")}\n`);
       if (!classical.ready || status?.ready === false) process.exitCode = 4;
     },
-  );
+  });
 }

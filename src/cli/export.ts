@@ -16,25 +16,16 @@ const TO_STDOUT = "-";
 const MAX_TRACKING = 1_800_000;
 
 export function addExport(program: Command): void {
-  addCommand(
-    program,
-    "export",
-    {
-      about: "write the forecasts of an output as CSV or Parquet, one per row, or record it in MLflow",
-      argument: OUTPUTS_ARGUMENT,
-      options: {
-        ...OUTPUT_OPTION,
-        out: [
-          "--out <file>",
-          "a file ending in .csv or .parquet, or - for CSV on stdout; an existing file is replaced",
-        ],
-        rawText: [
-          "--raw-text",
-          "CSV: keep tickers that begin with =, +, - or @ as they are, without an apostrophe",
-        ],
-        mlflow: ["--mlflow", "record the output as a run of the MLflow server [env: MLFLOW_TRACKING_URI]"],
-      },
-      help: `
+  addCommand(program, "export", {
+    about: "write the forecasts of an output as CSV or Parquet, one per row, or record it in MLflow",
+    argument: OUTPUTS_ARGUMENT,
+    options: {
+      ...OUTPUT_OPTION,
+      out: ["--out <file>", "a .csv or .parquet file, which is replaced, or - for CSV on stdout"],
+      rawText: ["--raw-text", "CSV: write no apostrophe before tickers that begin with =, +, - or @"],
+      mlflow: ["--mlflow", "record the output as a run of the MLflow server [env: MLFLOW_TRACKING_URI]"],
+    },
+    help: `
 Examples:
   mucast export latest --out forecasts.parquet
   mucast export ml_engine_42.json --out forecasts.csv
@@ -45,8 +36,7 @@ The table has one row per forecast: ticker, date, part (out_of_fold or score), f
 value is empty. With --mlflow, the output becomes a run of the MLflow server in MLFLOW_TRACKING_URI; a second export of the same
 output finds its run. stdout carries the path and the number of rows, and the run, as one JSON object. docs/portfolio.md shows what
 to do with the table, docs/tracking.md describes the run. With --out -, the table is on stdout and this object on stderr.`,
-    },
-    async ({ out, rawText, mlflow, ...flags }, words) => {
+    run: async ({ out, rawText, mlflow, ...flags }, words) => {
       const output = await oneOutput(words, flags);
       const tracker = mlflow ? trackerOf(process.env) : undefined;
       if (mlflow && tracker === undefined) {
@@ -72,5 +62,5 @@ to do with the table, docs/tracking.md describes the run. With --out -, the tabl
       const stream = out === TO_STDOUT ? process.stderr : process.stdout;
       stream.write(`${JSON.stringify(done)}\n`);
     },
-  );
+  });
 }

@@ -1,5 +1,4 @@
 import { randomUUID } from "node:crypto";
-import { once } from "node:events";
 import { createServer } from "node:net";
 import { MucastApiError, type MucastClient } from "../client/index.ts";
 import type { SubmittedOperation } from "../contract/config/job-operations.ts";
@@ -41,8 +40,12 @@ export class FolderService {
 
   async #start(): Promise<RunningService> {
     const { startService } = await import("../service/service.ts");
-    // Uses the default port if it is free, so that the URLs of blobs stay the same.
-    const port = (await isFree(this.#settings.port)) ? this.#settings.port : 0;
+    const wanted = this.#settings.port;
+    // That port if it is free, so that the URLs of blobs stay the same.
+    const port = await new Promise<number>((resolve) => {
+      const server = createServer().once("error", () => resolve(0));
+      server.listen(wanted, "127.0.0.1", () => server.close(() => resolve(wanted)));
+    });
     return startService({ ...this.#settings, host: "127.0.0.1", port, drain_seconds: 0 });
   }
 
@@ -62,19 +65,6 @@ async function doesAnswer({ address, token }: AnnouncedService): Promise<boolean
     return answer.ok;
   } catch {
     return false;
-  }
-}
-
-async function isFree(port: number): Promise<boolean> {
-  const server = createServer();
-  try {
-    server.listen(port, "127.0.0.1");
-    await once(server, "listening");
-    return true;
-  } catch {
-    return false;
-  } finally {
-    server.close();
   }
 }
 

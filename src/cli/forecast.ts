@@ -33,36 +33,29 @@ const OPTIONS = {
   ],
   out: ["--out <dir>", "folder of the blobs, the output and mu.csv", { default: "forecasts" }],
   ...PRICE_OPTIONS,
-  learningEnd: [
-    "--learning-end <date>",
-    "last date to learn from; shows what the forecasts after it were worth",
-  ],
+  learningEnd: ["--learning-end <date>", "last date to learn from, to judge later forecasts"],
   delay: ["--delay <n>", "closes between the forecast and the trade (default: that of the config)"],
   report: ["--report", "write an HTML report beside the output"],
   ...REPORT_OPTIONS,
 } as const;
 
 export function addForecast(program: Command): void {
-  addCommand(
-    program,
-    "forecast",
-    {
-      about: "go from prices to mu in one command",
-      argument: [
-        "<prices>",
-        "prices as CSV or Parquet, with one column per ticker or one row per (date, ticker)",
-      ],
-      options: OPTIONS,
-      help: `
+  addCommand(program, "forecast", {
+    about: "go from prices to mu in one command",
+    argument: [
+      "<prices>",
+      "prices as CSV or Parquet, with one column per ticker or one row per (date, ticker)",
+    ],
+    options: OPTIONS,
+    help: `
 Examples:
   mucast forecast prices.csv --learning-end 2020-12-31 --delay 1 --report
   mucast forecast prices.parquet --config portfolio-lstm --out tomorrow
 
 Prepares the prices, trains models, and prints the forecasts, what they are worth, and what to do next. The folder of --out then
 holds the input blobs, the output, and mu.csv.`,
-    },
-    forecast,
-  );
+    run: forecast,
+  });
 }
 
 async function forecast(flags: FlagsOf<typeof OPTIONS>, prices: string): Promise<void> {

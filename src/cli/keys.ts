@@ -18,39 +18,30 @@ export function addKeys(program: Command): void {
     .command("keys")
     .description("create, list and revoke the API keys of a service with auth: keys")
     .addHelpText("after", HELP);
-  addCommand(
-    keys,
-    "create",
-    {
-      about: "create a key; stdout carries its token, which is shown only once",
-      options: CREATE_OPTIONS,
-    },
-    async ({ json, ...flags }) => {
+  addCommand(keys, "create", {
+    about: "create a key; stdout carries its token, which is shown only once",
+    options: CREATE_OPTIONS,
+    run: async ({ json, ...flags }) => {
       const scopes = flags.scopes.split(/[\s,]+/).filter((word) => word !== "");
       const wanted = membersOf(newKeySchema, { ...flags, scopes }, CREATE_OPTIONS);
       const made = await withKeys(flags, (store) => store.create(wanted.name, wanted.scopes));
       process.stdout.write(json ? `${JSON.stringify(made)}\n` : `${made.token}\n`);
       process.stderr.write(`created ${about(made.key)}; its token is shown only once\n`);
     },
-  );
-  addCommand(
-    keys,
-    "list",
-    { about: "list all keys, including revoked ones; never their tokens", options: OPTIONS },
-    async ({ json, ...flags }) => {
+  });
+  addCommand(keys, "list", {
+    about: "list all keys, including revoked ones; never their tokens",
+    options: OPTIONS,
+    run: async ({ json, ...flags }) => {
       const found = await withKeys(flags, (store) => store.list());
       process.stdout.write(`${json ? JSON.stringify({ keys: found }) : keyTable(found)}\n`);
     },
-  );
-  addCommand(
-    keys,
-    "revoke",
-    {
-      about: "revoke a key; the service refuses it from now on",
-      argument: ["<id>", "the id of the key: the part between mucast_ and the secret"],
-      options: OPTIONS,
-    },
-    async ({ json, ...flags }, id) => {
+  });
+  addCommand(keys, "revoke", {
+    about: "revoke a key; the service refuses it from now on",
+    argument: ["<id>", "the id of the key: the part between mucast_ and the secret"],
+    options: OPTIONS,
+    run: async ({ json, ...flags }, id) => {
       const key = await withKeys(flags, (store) => store.revoke(id));
       if (key === undefined) {
         const message = `there is no key ${id}; \`mucast keys list\` shows them`;
@@ -59,7 +50,7 @@ export function addKeys(program: Command): void {
       if (json) process.stdout.write(`${JSON.stringify(key)}\n`);
       process.stderr.write(`revoked ${about(key)}\n`);
     },
-  );
+  });
 }
 
 const HELP = `

@@ -16,17 +16,14 @@ import { untilSignal } from "./terminal/signals.ts";
 const MAX_CELL = 120;
 
 export function addList(program: Command): void {
-  addCommand(
-    program,
-    "list",
-    {
-      about: "list the outputs in a folder, newest first",
-      argument: ["[folder]", "the folder of the blobs"],
-      options: {
-        limit: ["--limit <n>", "the number of outputs to list", { default: "20" }],
-        json: ["--json", "print JSON"],
-      },
-      help: `
+  addCommand(program, "list", {
+    about: "list the outputs in a folder, newest first",
+    argument: ["[folder]", "the folder of the blobs"],
+    options: {
+      limit: ["--limit <n>", "the number of outputs to list", { default: "20" }],
+      json: ["--json", "print JSON"],
+    },
+    help: `
 Examples:
   mucast list blobs
   mucast list --limit 5 --json
@@ -34,8 +31,7 @@ Examples:
 
 It looks for ml_engine_*.json and nn_engine_*.json in the folder and in its folders data and forecasts/data. Without a folder, it
 uses the folder in BLOB_URL, or the current one.`,
-    },
-    async ({ limit, json }, folder = outputFolder()) => {
+    run: async ({ limit, json }, folder = outputFolder()) => {
       if (!/^[1-9]\d{0,8}$/.test(limit))
         throw invalidRequest([
           { path: "--limit", message: `must be a positive integer, got ${show(limit)}` },
@@ -50,7 +46,7 @@ uses the folder in BLOB_URL, or the current one.`,
       });
       process.stdout.write(json ? jsonText(listed) : listText(listed, found.length - listed.length));
     },
-  );
+  });
 }
 
 interface Listed extends FoundOutput {

@@ -11,16 +11,12 @@ const OPTIONS = {
 
 /** Adds `mucast mcp`. The server's modules are loaded only by this command. */
 export function addMcp(program: Command): void {
-  addCommand(
-    program,
-    "mcp",
-    {
-      about: "offer the jobs to an agent as MCP tools over stdin and stdout",
-      options: OPTIONS,
-      help: HELP,
-    },
-    serveMcp,
-  );
+  addCommand(program, "mcp", {
+    about: "offer the jobs to an agent as MCP tools over stdin and stdout",
+    options: OPTIONS,
+    help: HELP,
+    run: serveMcp,
+  });
 }
 
 const HELP = `

@@ -8,47 +8,43 @@ import { Reporter, type ReporterOptions } from "./terminal/reporter.ts";
 import { untilSignal } from "./terminal/signals.ts";
 
 export function addPrepare(program: Command): void {
-  addCommand(
-    program,
-    "prepare",
-    {
-      about: "turn prices into the two input blobs, with features",
-      options: {
-        prices: [
-          "--prices <file>",
-          "prices as CSV(.gz) or Parquet, with one column per ticker or one row per (date, ticker)",
-          { required: true },
-        ],
-        out: ["--out <dir>", "folder; the two blobs go to its data/", { required: true }],
-        ...PRICE_OPTIONS,
-        onlyFeatures: ["--only-features", "with --features: leave out the features that prepare computes"],
-        id: ["--id <id>", "part of the blobs' names (default: a digest)"],
-        start: ["--start <date>", "first date, YYYY-MM-DD"],
-        end: ["--end <date>", "last date, YYYY-MM-DD"],
-        learningEnd: ["--learning-end <date>", "last date to learn from"],
-        format: ["--format <name>", "format of the blobs", { choices: INPUT_FORMATS, default: "json" }],
-        compression: [
-          "--compression <name>",
-          "compression of Parquet (default: snappy)",
-          { choices: COMPRESSIONS },
-        ],
-        json: ["--json", "print JSON on a terminal too"],
-        float32: ["--float32", "write features to Parquet as float32"],
-      },
-      help: `
+  addCommand(program, "prepare", {
+    about: "turn prices into the two input blobs, with features",
+    options: {
+      prices: [
+        "--prices <file>",
+        "prices as CSV(.gz) or Parquet, with one column per ticker or one row per (date, ticker)",
+        { required: true },
+      ],
+      out: ["--out <dir>", "folder; the two blobs go to its data/", { required: true }],
+      ...PRICE_OPTIONS,
+      onlyFeatures: ["--only-features", "with --features: leave out the features that prepare computes"],
+      id: ["--id <id>", "part of the blobs' names (default: a digest)"],
+      start: ["--start <date>", "first date, YYYY-MM-DD"],
+      end: ["--end <date>", "last date, YYYY-MM-DD"],
+      learningEnd: ["--learning-end <date>", "last date to learn from"],
+      format: ["--format <name>", "format of the blobs", { choices: INPUT_FORMATS, default: "json" }],
+      compression: [
+        "--compression <name>",
+        "compression of Parquet (default: snappy)",
+        { choices: COMPRESSIONS },
+      ],
+      json: ["--json", "print JSON on a terminal too"],
+      float32: ["--float32", "write features to Parquet as float32"],
+    },
+    help: `
 Example:
   mucast prepare --prices prices.csv --out blobs --learning-end 2020-12-31
   mucast prepare --prices prices.parquet --features signals.csv --format parquet --out blobs
 
 stdout carries a JSON object with the two paths and a summary, or a few lines if it is a terminal.
 docs/prepare.md lists the features.`,
-    },
-    async ({ json, ...flags }) => {
+    run: async ({ json, ...flags }) => {
       const prepared = await untilSignal((signal) => prepareFiles(flags, json === true, signal));
       const isText = process.stdout.isTTY === true && !json;
       process.stdout.write(isText ? preparedText(prepared) : jsonText(prepared));
     },
-  );
+  });
 }
 
 type PriceFlags = FlagsOf<typeof PRICE_OPTIONS> &

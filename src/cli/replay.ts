@@ -12,32 +12,20 @@ import { table } from "./terminal/output-table.ts";
 
 const OPTIONS = {
   ...OUTPUT_OPTION,
-  feature_url: [
-    "--feature-url <location>",
-    "the feature blob, if it is no longer at its recorded location; a folder for its newest pair of blobs",
-  ],
-  data_extractor_url: [
-    "--data-extractor-url <location>",
-    "the data-extraction blob, if it is no longer at its recorded location (default: of a folder, that of the pair)",
-  ],
-  config: [
-    "--config <file|json>",
-    "the job's config, for an output of an older version that did not record it",
-  ],
+  feature_url: ["--feature-url <location>", "feature blob, or a folder, if it has moved"],
+  data_extractor_url: ["--data-extractor-url <location>", "data-extraction blob, likewise"],
+  config: ["--config <file|json>", "the job's config, if the output does not record it"],
   portable: ["--portable", "pin the kernels (automatic if the output records that the job did)"],
   ...ENGINE_OPTIONS,
   ...REPORT_OPTIONS,
 } as const;
 
 export function addReplay(program: Command): void {
-  addCommand(
-    program,
-    "replay",
-    {
-      about: "run the job of an output again and compare the bytes",
-      argument: OUTPUTS_ARGUMENT,
-      options: OPTIONS,
-      help: `
+  addCommand(program, "replay", {
+    about: "run the job of an output again and compare the bytes",
+    argument: OUTPUTS_ARGUMENT,
+    options: OPTIONS,
+    help: `
 Examples:
   mucast replay latest
   mucast replay ml_engine_42.json --feature-url data/feature_engine_1.json \\
@@ -46,9 +34,8 @@ Examples:
 Without the flags for inputs, it reads the blobs at the recorded URLs, or else files with the recorded names beside the output.
 The job runs in a temporary folder, which is removed. stdout carries the verdict as one JSON object; stderr shows it as text.
 Exit codes: 0 identical, 6 differs, 7 cannot be replayed; errors have the exit codes of the jobs. See docs/replay.md.`,
-    },
-    replay,
-  );
+    run: replay,
+  });
 }
 
 async function replay(flags: FlagsOf<typeof OPTIONS>, words: readonly string[]): Promise<void> {

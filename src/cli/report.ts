@@ -10,25 +10,16 @@ import type { Reporter } from "./terminal/reporter.ts";
 import { untilSignal } from "./terminal/signals.ts";
 
 export function addReport(program: Command): void {
-  addCommand(
-    program,
-    "report",
-    {
-      about: "write an HTML report of what the forecasts of an output are worth; several are compared",
-      argument: OUTPUTS_ARGUMENT,
-      options: {
-        ...OUTPUT_OPTION,
-        replay: [
-          "--replay <location...>",
-          "files with the verdicts that mucast replay printed for the outputs",
-        ],
-        audit: [
-          "--audit <location...>",
-          "files with the verdicts that mucast audit printed for the blobs and configs of the outputs",
-        ],
-        out: ["--out <file>", "the HTML file; an existing file is replaced", { required: true }],
-      },
-      help: `
+  addCommand(program, "report", {
+    about: "write an HTML report of what the forecasts of an output are worth; several are compared",
+    argument: OUTPUTS_ARGUMENT,
+    options: {
+      ...OUTPUT_OPTION,
+      replay: ["--replay <location...>", "files with verdicts of mucast replay"],
+      audit: ["--audit <location...>", "files with verdicts of mucast audit on the inputs"],
+      out: ["--out <file>", "the HTML file; an existing file is replaced", { required: true }],
+    },
+    help: `
 Examples:
   mucast report latest --out report.html
   mucast report ml_engine_42.json nn_engine_43.json --out both.html
@@ -36,15 +27,14 @@ Examples:
 The file loads nothing from the network and is readable without its script. With several outputs, it compares them side by side
 on the rows that all of them have.
 stdout carries its path as one JSON object. docs/report.md explains each chart.`,
-    },
-    async (flags, words) => {
+    run: async (flags, words) => {
       const { replay: replays = [], audit: audits = [], out } = flags;
       const outputs = await outputLocations(words, flags);
       const reading = { policy: blobPolicy(process.env), blobUrl: process.env.BLOB_URL };
       await untilSignal((signal) => writeReport({ outputs, replays, audits, out }, { ...reading, signal }));
       process.stdout.write(`${JSON.stringify({ report: out })}\n`);
     },
-  );
+  });
 }
 
 /** The path of the report that a job writes with its output: beside the output. */

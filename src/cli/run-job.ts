@@ -47,13 +47,10 @@ const OPTIONS = {
 
 export function addJobs(program: Command): void {
   const add = (job: Operation, trains: string, example: string) =>
-    addCommand(
-      program,
-      job,
-      {
-        about: `train ${trains}, one per ticker or one for all, and write the output blob`,
-        options: OPTIONS,
-        help: `
+    addCommand(program, job, {
+      about: `train ${trains}, one per ticker or one for all, and write the output blob`,
+      options: OPTIONS,
+      help: `
 Examples:
   mucast ${job} --feature-url blobs --config ${example}
   mucast ${job} --feature-url data/feature_engine_1.json --data-extractor-url data/data_extractor_1.json --config my.json
@@ -62,9 +59,8 @@ Examples:
 stdout carries only the result record, one JSON object. If OPERATION_ID is set, it names the output.
 Exit codes: 0 success; 2 an error in the request, 3 in the data or the storage, 4 in the engine, 1 in mucast itself (a bug);
 130 cancelled by Ctrl-C, 143 by SIGTERM, 129 by SIGHUP.`,
-      },
-      (flags) => runJob(job, flags),
-    );
+      run: (flags) => runJob(job, flags),
+    });
   add("run_ml_job", "regressors", "pooled-lightgbm");
   add("run_dl_job", "neural networks", "portfolio-lstm");
 }

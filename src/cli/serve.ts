@@ -21,12 +21,12 @@ const OPTIONS = {
 
 /** Adds `mucast serve`. The service and its database are loaded only by this command. */
 export function addServe(program: Command): void {
-  addCommand(
-    program,
-    "serve",
-    { about: "run jobs for callers over HTTP and MCP until stopped", options: OPTIONS, help: HELP },
-    ({ engine_insecure, ...flags }) => serve({ ...flags, engine_insecure: engine_insecure?.toString() }),
-  );
+  addCommand(program, "serve", {
+    about: "run jobs for callers over HTTP and MCP until stopped",
+    options: OPTIONS,
+    help: HELP,
+    run: ({ engine_insecure, ...flags }) => serve({ ...flags, engine_insecure: engine_insecure?.toString() }),
+  });
 }
 
 const HELP = `
@@ -50,7 +50,7 @@ async function serve(flags: SettingFlags): Promise<void> {
   process.stdout.on("error", () => undefined);
   const service = await startService(settings);
   const address = settings.public_url?.replace(/\/+$/, "") ?? service.address;
-  process.stdout.write(await welcome(address, settings, missingEnvironment(settings)));
+  process.stdout.write(await welcome(address, settings));
   await stopped;
   // A hanging database connection would keep the process alive. Its jobs are then recovered, as after a kill.
   setTimeout(
@@ -81,63 +81,35 @@ function missingEnvironment({ executor, engine }: ServiceSettings): UserEnvironm
   }
 }
 
-type WelcomeSettings = Pick<
-  ServiceSettings,
-  "auth" | "oidc_issuer" | "database_url" | "data_dir" | "blob_url"
->;
-
 const WAIT_SECONDS = 60;
-
-/**
- * What `mucast serve` prints: its address, its data folder, and lines of curl that run a job on the example blobs.
- * @param missing the missing Python environment, without which jobs fail.
- */
-async function welcome(
-  address: string,
-  settings: WelcomeSettings,
-  missing: UserEnvironment | undefined,
-): Promise<string> {
-  const { submitLine, uploadLines } = await import("../service/http/document-routes.ts");
-  const asking = { origin: address, hasKey: settings.auth !== "none" };
-  const first = firstSteps(settings);
-  if (missing !== undefined) {
-    const command = `\`${SETUP_COMMANDS[missing]}\``;
-    first.push(`There is no Python environment, so jobs will fail. Install it with ${command}.`);
-  }
-  const lines = [...uploadLines(asking), submitLine(asking, WAIT_SECONDS)].join("\n");
-  return `mucast listens on ${address}
-${dataLine(settings)}${first.map((step) => `\n${step}\n`).join("")}
-Run a job on the example blobs:
-
-${lines.replaceAll(/^/gm, "  ")}
-
-  console  ${address}/
-  docs     ${address}/docs
-  OpenAPI  ${address}/openapi.json
-  MCP      ${address}/mcp
-`;
-}
 
 /** How this process was started: `npm run mucast` in a checkout, which may have no `mucast` command. */
 const COMMAND = process.env.npm_lifecycle_event === "mucast" ? "npm run --silent mucast --" : "mucast";
 
-/** The data folder; nothing if both the database and the blobs are elsewhere. */
-export function dataLine({
-  database_url,
-  data_dir,
-  blob_url,
-}: Pick<WelcomeSettings, "database_url" | "data_dir" | "blob_url">): string {
-  const isUsed = database_url === undefined || blob_url.startsWith(`${data_dir}${sep}`);
-  return isUsed ? `Its data folder is ${printable(data_dir)}\n` : "";
-}
-
-/** What a caller needs before the printed lines work. */
-function firstSteps({ auth, oidc_issuer, database_url, data_dir }: WelcomeSettings): string[] {
-  if (auth === "none") return [];
+/** The address, the data folder, what is needed first, and lines of curl that run a job on the example blobs. */
+async function welcome(address: string, settings: ServiceSettings): Promise<string> {
+  const { submitLine, uploadLines } = await import("../service/http/document-routes.ts");
+  const { auth, oidc_issuer, database_url, data_dir, blob_url } = settings;
+  const asking = { origin: address, hasKey: auth !== "none" };
+  const curl = [...uploadLines(asking), submitLine(asking, WAIT_SECONDS)].join("\n");
+  const parts = [`mucast listens on ${address}`];
+  if (database_url === undefined || blob_url.startsWith(`${data_dir}${sep}`))
+    parts[0] += `\nIts data folder is ${printable(data_dir)}`;
   if (auth === "oidc")
-    return [`The commands below read an access token of ${oidc_issuer} from MUCAST_API_KEY.`];
-  const dataDir = database_url === undefined ? ` --data-dir ${quoted(data_dir)}` : "";
-  return [
-    `The commands below read an API key from MUCAST_API_KEY. Create one with:\n\n  export MUCAST_API_KEY=$(${COMMAND} keys create --name me${dataDir})`,
-  ];
+    parts.push(`The commands below read an access token of ${oidc_issuer} from MUCAST_API_KEY.`);
+  if (auth === "keys") {
+    const create = `${COMMAND} keys create --name me`;
+    const dataDir = database_url === undefined ? ` --data-dir ${quoted(data_dir)}` : "";
+    parts.push("The commands below read an API key from MUCAST_API_KEY. Create one with:");
+    parts.push(`  export MUCAST_API_KEY=$(${create}${dataDir})`);
+  }
+  const missing = missingEnvironment(settings);
+  if (missing !== undefined) {
+    const command = `\`${SETUP_COMMANDS[missing]}\``;
+    parts.push(`There is no Python environment, so jobs will fail. Install it with ${command}.`);
+  }
+  parts.push("Run a job on the example blobs:", curl.replaceAll(/^/gm, "  "));
+  const pages = { console: "/", docs: "/docs", OpenAPI: "/openapi.json", MCP: "/mcp" };
+  const links = Object.entries(pages).map(([name, path]) => `  ${name.padEnd(7)}  ${address}${path}\n`);
+  return `${parts.join("\n\n")}\n\n${links.join("")}`;
 }

@@ -19,21 +19,17 @@ const OPTIONS = {
 } as const;
 
 export function addSetup(program: Command): void {
-  addCommand(
-    program,
-    "setup",
-    {
-      about: "install the Python environment of run_ml_job: scikit-learn, xgboost, lightgbm, catboost",
-      options: OPTIONS,
-      help: `
+  addCommand(program, "setup", {
+    about: "install the Python environment of run_ml_job: scikit-learn, xgboost, lightgbm, catboost",
+    options: OPTIONS,
+    help: `
 Example:
   mucast setup && mucast doctor
 
 Needs Python 3.11 to 3.14 with pip, and access to the package index. An environment that is up to date is left unchanged.
 To use an interpreter of your own instead, set MUCAST_PYTHON.`,
-    },
-    setUp,
-  );
+    run: setUp,
+  });
 }
 
 async function setUp({ dl, cpu, ray, prune }: FlagsOf<typeof OPTIONS>): Promise<void> {

@@ -13,14 +13,11 @@ import { judgedTable, outputTable } from "./terminal/output-table.ts";
 import { untilSignal } from "./terminal/signals.ts";
 
 export function addShow(program: Command): void {
-  addCommand(
-    program,
-    "show",
-    {
-      about: "print a table of what the forecasts of outputs are worth",
-      argument: OUTPUTS_ARGUMENT,
-      options: OUTPUT_OPTION,
-      help: `
+  addCommand(program, "show", {
+    about: "print a table of what the forecasts of outputs are worth",
+    argument: OUTPUTS_ARGUMENT,
+    options: OUTPUT_OPTION,
+    help: `
 Examples:
   mucast show latest
   mucast show blobs
@@ -30,13 +27,12 @@ A folder stands for its newest output; latest is the newest one in the folder of
 and its folders data and forecasts/data if BLOB_URL is not set.
 
 stdout carries the table. A job that runs on a terminal also shows it on stderr, unless --quiet is set. For charts, use mucast report.`,
-    },
-    async (flags, words) => {
+    run: async (flags, words) => {
       const locations = await outputLocations(words, flags);
       const reading = { policy: blobPolicy(process.env), blobUrl: process.env.BLOB_URL };
       process.stdout.write(await untilSignal((signal) => tableOf(locations, { ...reading, signal })));
     },
-  );
+  });
 }
 
 /**

@@ -14,13 +14,10 @@ import { table } from "./terminal/output-table.ts";
 const OPTIONS = { ...INPUT_OPTIONS, ...REPORT_OPTIONS, ...WINDOW_OPTIONS } as const;
 
 export function addValidate(program: Command): void {
-  addCommand(
-    program,
-    "validate",
-    {
-      about: "show what a job reads from both blobs and the config, without training",
-      options: OPTIONS,
-      help: `
+  addCommand(program, "validate", {
+    about: "show what a job reads from both blobs and the config, without training",
+    options: OPTIONS,
+    help: `
 Example:
   mucast validate --feature-url blobs --config ridge
 
@@ -28,8 +25,7 @@ stdout carries a table, in which tickers with the same figures share a row, or o
 stderr carries the warnings, one line for all tickers with a code, or all with --log json. The command takes
 the flags of the jobs; a config with "NN params" and no "ML params" is for run_dl_job. If the job would find nothing to learn or
 to forecast, its error follows, with its exit code.`,
-    },
-    (flags) =>
+    run: (flags) =>
       withReporter(flags, {}, async (reporter, { report, signal }) => {
         const { workers } = jobResources(flags);
         const window = requestedWindow(membersOf(requestedWindowSchema, flags, OPTIONS));
@@ -44,7 +40,7 @@ to forecast, its error follows, with its exit code.`,
         process.stdout.write(isJson ? `${JSON.stringify(preview)}\n` : asText(preview));
         if (error !== undefined) throw error;
       }),
-  );
+  });
 }
 
 /** Tickers that a line names. */

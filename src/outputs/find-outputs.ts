@@ -42,7 +42,7 @@ export async function newestOutput(folder: string): Promise<string> {
   const [newest] = await findOutputs(folder);
   if (newest !== undefined) return newest.path;
   const message = `${resolve(folder)} has no output: no file ml_engine_*.json or nn_engine_*.json in it, in data or in forecasts/data`;
-  const advice = "Run a job first, or name the folder of its output, such as forecasts.";
+  const advice = "Run a job first, or name the folder of its output.";
   throw new MucastError("invalid_request", message, { path: "output", value: folder, advice });
 }
 
