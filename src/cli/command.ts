@@ -2,6 +2,7 @@ import { type Command, Option } from "commander";
 import type { z } from "zod";
 import { DATE_FORMATS } from "../contract/config/input-formats.ts";
 import { ENGINE_VARIABLES } from "../contract/engine-url.ts";
+import type { MucastError } from "../contract/errors/errors.ts";
 import { faultsOf, invalidRequest } from "../contract/errors/faults.ts";
 
 /** The flags of an option, what it is for, and what commander must know beyond that. */
@@ -74,6 +75,11 @@ export function addCommand<const T extends Options, A extends string>(
     const given = Object.fromEntries(known.map(({ key, name }) => [key, values[name]]));
     await run(given as FlagsOf<T>, words[0] as WordsOf<A>);
   });
+}
+
+/** The error of one flag or variable. */
+export function refusal(path: string, message: string): MucastError {
+  return invalidRequest([{ path, message }]);
 }
 
 /**

@@ -1,11 +1,10 @@
 import type { Command } from "commander";
 import { blobPolicy } from "../blob/policy.ts";
-import { invalidRequest } from "../contract/errors/faults.ts";
 import { TRACKER_VARIABLES } from "../contract/tracker-url.ts";
 import { exportForecasts } from "../export/export-forecasts.ts";
 import { openTrackedOutput } from "../tracking/tracked-output.ts";
 import { trackerOf, trackRun } from "../tracking/tracker.ts";
-import { addCommand } from "./command.ts";
+import { addCommand, refusal } from "./command.ts";
 import { OUTPUT_OPTION, OUTPUTS_ARGUMENT, oneOutput } from "./locations.ts";
 import { untilSignal } from "./terminal/signals.ts";
 
@@ -41,10 +40,10 @@ to do with the table, docs/tracking.md describes the run. With --out -, the tabl
       const tracker = mlflow ? trackerOf(process.env) : undefined;
       if (mlflow && tracker === undefined) {
         const message = "is not set; --mlflow needs the URL of an MLflow server";
-        throw invalidRequest([{ path: TRACKER_VARIABLES.url, message }]);
+        throw refusal(TRACKER_VARIABLES.url, message);
       }
       if (out === undefined && tracker === undefined) {
-        throw invalidRequest([{ path: "--out", message: "is missing; give a file, --mlflow, or both" }]);
+        throw refusal("--out", "is missing; give a file, --mlflow, or both");
       }
       const done: Record<string, unknown> = {};
       await untilSignal(async (signal) => {

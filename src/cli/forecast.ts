@@ -5,7 +5,7 @@ import type { Command } from "commander";
 import { replaceByStaged, stageFile } from "../blob/folder/staged-file.ts";
 import { EXAMPLE_CONFIGS } from "../contract/config/example-configs.ts";
 import { findJob } from "../contract/config/payload.ts";
-import { invalidRequest, show } from "../contract/errors/faults.ts";
+import { show } from "../contract/errors/faults.ts";
 import { printable } from "../contract/errors/wording.ts";
 import { rawNumber, rawNumbers } from "../contract/json/json-text.ts";
 import { laterFigures } from "../contract/output/later-close.ts";
@@ -13,7 +13,7 @@ import { nextStep } from "../contract/output/next-step.ts";
 import { runOperation } from "../executors/run-operation.ts";
 import { csvCell } from "../export/export-forecasts.ts";
 import { type OutputDocument, openDocument } from "../outputs/open-document.ts";
-import { addCommand, type FlagsOf, PRICE_OPTIONS, REPORT_OPTIONS } from "./command.ts";
+import { addCommand, type FlagsOf, PRICE_OPTIONS, REPORT_OPTIONS, refusal } from "./command.ts";
 import { configText, jobResources, withReporter } from "./job-inputs.ts";
 import { prepareFiles } from "./prepare.ts";
 import { writeJobReport } from "./report.ts";
@@ -93,7 +93,7 @@ async function forecast(flags: FlagsOf<typeof OPTIONS>, prices: string): Promise
 function withDelay(text: string, delay: string | undefined): string {
   if (delay === undefined) return text;
   if (!/^\d{1,9}$/.test(delay)) {
-    throw invalidRequest([{ path: "--delay", message: `must be a number of closes, got ${show(delay)}` }]);
+    throw refusal("--delay", `must be a number of closes, got ${show(delay)}`);
   }
   const config = rawNumbers(text) as { [section: string]: Record<string, unknown> };
   const networks = config["NN params"]?.["Dot prediction"] as Record<string, unknown> | undefined;

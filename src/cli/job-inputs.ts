@@ -14,7 +14,13 @@ import { invalidRequest, show } from "../contract/errors/faults.ts";
 import { causeOf } from "../contract/errors/system-error.ts";
 import { printable } from "../contract/errors/wording.ts";
 import type { JobContext } from "../jobs/shared/job.ts";
-import type { ENGINE_OPTIONS, FlagsOf, INPUT_OPTIONS, REPORT_OPTIONS } from "./command.ts";
+import {
+  type ENGINE_OPTIONS,
+  type FlagsOf,
+  type INPUT_OPTIONS,
+  type REPORT_OPTIONS,
+  refusal,
+} from "./command.ts";
 import { inputLocations } from "./locations.ts";
 import { Reporter, type ReporterOptions } from "./terminal/reporter.ts";
 import { untilSignal } from "./terminal/signals.ts";
@@ -57,11 +63,11 @@ export async function jobInputs(flags: InputFlags, reporter: Reporter, mayLack =
 export function jobResources(flags: ReportFlags & Partial<EngineFlags>, env = process.env) {
   const workers = flags.workers ?? String(availableParallelism());
   if (!/^[1-9]\d{0,3}$/.test(workers)) {
-    throw refused("--workers", `must be an integer from 1 to 9999, got ${workers}`);
+    throw refusal("--workers", `must be an integer from 1 to 9999, got ${workers}`);
   }
   const memory = env.MUCAST_MEMORY_BYTES || undefined;
   if (memory !== undefined && !/^[1-9]\d{0,15}$/.test(memory)) {
-    throw refused("MUCAST_MEMORY_BYTES", `must be a number of bytes, got ${show(memory)}`);
+    throw refusal("MUCAST_MEMORY_BYTES", `must be a number of bytes, got ${show(memory)}`);
   }
   const cluster = engineOf(flags, env);
   return {
@@ -78,22 +84,18 @@ export function engineOf(flags: Partial<EngineFlags>, env = process.env): Cluste
   const variables = ENGINE_VARIABLES;
   const text = env[variables.insecure]?.trim() || "false";
   if (!/^(true|false)$/.test(text))
-    throw refused(variables.insecure, `must be true or false, got ${show(text)}`);
+    throw refusal(variables.insecure, `must be true or false, got ${show(text)}`);
   const insecure = flags.engine_insecure ?? text === "true";
   const url = (flags.engine ?? env[variables.url])?.trim() || undefined;
   if (url === undefined) {
-    if (flags.engine_insecure) throw refused("--engine-insecure", "only allowed with --engine");
+    if (flags.engine_insecure) throw refusal("--engine-insecure", "only allowed with --engine");
     return undefined;
   }
   const urlFault = engineUrlFault(url);
-  if (urlFault !== undefined) throw refused(flags.engine ? "--engine" : variables.url, urlFault);
+  if (urlFault !== undefined) throw refusal(flags.engine ? "--engine" : variables.url, urlFault);
   const fault = insecure ? insecureFault(url) : undefined;
   if (fault === undefined) return { url, insecure };
-  throw refused(flags.engine_insecure ? "--engine-insecure" : variables.insecure, fault);
-}
-
-function refused(path: string, message: string): MucastError {
-  return invalidRequest([{ path, message }]);
+  throw refusal(flags.engine_insecure ? "--engine-insecure" : variables.insecure, fault);
 }
 
 /** The config's JSON text: the value itself if it starts like JSON, the example that it names, or the content of a file. */

@@ -1,12 +1,12 @@
 import type { Command } from "commander";
 import { blobPolicy } from "../blob/policy.ts";
-import { invalidRequest, show } from "../contract/errors/faults.ts";
+import { show } from "../contract/errors/faults.ts";
 import { counted, printable } from "../contract/errors/wording.ts";
 import { problemOf } from "../contract/problems/problem.ts";
 import { type FoundOutput, findOutputs } from "../outputs/find-outputs.ts";
 import { openSummary, type Reading } from "../outputs/open-document.ts";
 import { modelNameOf, type OutputSummary } from "../outputs/output-summary.ts";
-import { addCommand } from "./command.ts";
+import { addCommand, refusal } from "./command.ts";
 import { outputFolder } from "./locations.ts";
 import { outputNames } from "./terminal/output-names.ts";
 import { table } from "./terminal/output-table.ts";
@@ -33,9 +33,7 @@ It looks for ml_engine_*.json and nn_engine_*.json in the folder and in its fold
 uses the folder in BLOB_URL, or the current one.`,
     run: async ({ limit, json }, folder = outputFolder()) => {
       if (!/^[1-9]\d{0,8}$/.test(limit))
-        throw invalidRequest([
-          { path: "--limit", message: `must be a positive integer, got ${show(limit)}` },
-        ]);
+        throw refusal("--limit", `must be a positive integer, got ${show(limit)}`);
       const found = await findOutputs(folder);
       const listed = await untilSignal(async (signal) => {
         const outputs: Listed[] = [];
@@ -44,10 +42,36 @@ uses the folder in BLOB_URL, or the current one.`,
           outputs.push(await readListed(each, { policy: blobPolicy(process.env), signal }));
         return outputs;
       });
-      process.stdout.write(json ? jsonText(listed) : listText(listed, found.length - listed.length));
+      const records = listed.map(({ path, writtenAt, document, problem = null }) => ({
+        path,
+        created_at: document?.created_at ?? new Date(writtenAt).toISOString(),
+        operation: document?.operation ?? null,
+        model: document ? modelNameOf(document) : null,
+        tags: document?.tags ?? [],
+        as_of: document?.window.as_of ?? null,
+        tickers: document ? Object.keys(document.mu).length : null,
+        verdict: document?.verdict?.title ?? null,
+        problem,
+      }));
+      const names = outputNames(listed.flatMap(({ document }) => document ?? [])).values();
+      const rows = records.map((record) => {
+        const { path, created_at, operation, model, as_of, tickers, verdict, problem } = record;
+        const name = model && names.next().value;
+        const cells = [operation, name, as_of, tickers, problem ?? verdict].map((cell) => cell ?? "-");
+        return [path, created_at.slice(0, 16).replace("T", " "), ...cells].map((cell) =>
+          printable(String(cell)).slice(0, MAX_CELL),
+        );
+      });
+      const more = found.length - listed.length;
+      const older = more > 0 ? `${counted(more, "older output")}; --limit shows more.\n` : "";
+      const none = "There is no output here; name another folder.\n";
+      const text = rows.length === 0 ? none : `${table(HEADER, rows)}\n${older}`;
+      process.stdout.write(json ? `${JSON.stringify(records, null, 2)}\n` : text);
     },
   });
 }
+
+const HEADER = ["output", "created", "job", "model", "as of", "tickers", "verdict"];
 
 interface Listed extends FoundOutput {
   /** Undefined if it is unreadable. */
@@ -64,41 +88,4 @@ async function readListed(found: FoundOutput, reading: Reading): Promise<Listed>
     const { code, detail } = problemOf(error);
     return { ...found, problem: `${code}: ${detail}` };
   }
-}
-
-function jsonText(listed: readonly Listed[]): string {
-  const records = listed.map(({ path, writtenAt, document, problem = null }) => ({
-    path,
-    created_at: document?.created_at ?? new Date(writtenAt).toISOString(),
-    operation: document?.operation ?? null,
-    model: document ? modelNameOf(document) : null,
-    tags: document?.tags ?? [],
-    as_of: document?.window.as_of ?? null,
-    tickers: document ? Object.keys(document.mu).length : null,
-    verdict: document?.verdict?.title ?? null,
-    problem,
-  }));
-  return `${JSON.stringify(records, null, 2)}\n`;
-}
-
-function listText(listed: readonly Listed[], more: number): string {
-  if (listed.length === 0) return "There is no output here; name another folder.\n";
-  const names = outputNames(listed.flatMap(({ document }) => document ?? [])).values();
-  const rows = listed.map(({ path, writtenAt, document, problem }) => {
-    const createdAt = document?.created_at ?? new Date(writtenAt).toISOString();
-    const about =
-      document === undefined
-        ? ["-", "-", "-", "-", problem!]
-        : [
-            document.operation,
-            names.next().value!,
-            document.window.as_of,
-            String(Object.keys(document.mu).length),
-            document.verdict?.title ?? "-",
-          ];
-    const cells = [path, createdAt.slice(0, 16).replace("T", " "), ...about];
-    return cells.map((cell) => printable(cell).slice(0, MAX_CELL));
-  });
-  const older = more > 0 ? `${counted(more, "older output")}; --limit shows more.\n` : "";
-  return `${table(["output", "created", "job", "model", "as of", "tickers", "verdict"], rows)}\n${older}`;
 }

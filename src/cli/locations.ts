@@ -1,9 +1,9 @@
 import { filePath } from "../blob/location.ts";
 import { redactUrl } from "../blob/policy.ts";
 import { MucastError } from "../contract/errors/errors.ts";
-import { invalidRequest } from "../contract/errors/faults.ts";
 import { printable } from "../contract/errors/wording.ts";
 import { isFolder, newestOutput, newestPair } from "../outputs/find-outputs.ts";
+import { refusal } from "./command.ts";
 
 /** For a command that takes outputs, as arguments or as `--output`. */
 export const OUTPUTS_ARGUMENT = [
@@ -28,7 +28,7 @@ export async function outputLocations(
 ): Promise<string[]> {
   const named = [...words, ...output];
   if (named.length === 0) {
-    throw invalidRequest([{ path: "outputs", message: "is missing; name an output, a folder, or latest" }]);
+    throw refusal("outputs", "is missing; name an output, a folder, or latest");
   }
   return Promise.all(
     named.map(async (location) => {
@@ -45,7 +45,7 @@ export async function outputLocations(
 export async function oneOutput(words: readonly string[], flags: OutputFlags): Promise<string> {
   const locations = await outputLocations(words, flags);
   if (locations.length === 1) return locations[0]!;
-  throw invalidRequest([{ path: "outputs", message: `has ${locations.length} outputs; name one` }]);
+  throw refusal("outputs", `has ${locations.length} outputs; name one`);
 }
 
 /**

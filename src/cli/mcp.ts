@@ -1,7 +1,7 @@
 import type { Command } from "commander";
-import { invalidRequest, show } from "../contract/errors/faults.ts";
+import { show } from "../contract/errors/faults.ts";
 import { exposesCredentials } from "../contract/tracker-url.ts";
-import { addCommand, type FlagsOf, SETTINGS_OPTIONS } from "./command.ts";
+import { addCommand, type FlagsOf, refusal, SETTINGS_OPTIONS } from "./command.ts";
 import { untilSignal } from "./terminal/signals.ts";
 
 const OPTIONS = {
@@ -68,9 +68,9 @@ async function serveMcp({ url, ...flags }: FlagsOf<typeof OPTIONS>): Promise<voi
 
 function checkUrl(url: string, hasKey: boolean): void {
   if (!/^https?:$/.test(URL.parse(url)?.protocol ?? "")) {
-    throw invalidRequest([{ path: "--url", message: `must be an http or https URL, got ${show(url)}` }]);
+    throw refusal("--url", `must be an http or https URL, got ${show(url)}`);
   }
   if (!hasKey || !exposesCredentials(url)) return;
   const message = "must begin with https://, because MUCAST_API_KEY would cross the network in clear text";
-  throw invalidRequest([{ path: "--url", message }]);
+  throw refusal("--url", message);
 }

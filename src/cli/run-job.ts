@@ -9,7 +9,7 @@ import { type BlobPolicy, blobPolicy, redactUrl } from "../blob/policy.ts";
 import { type Operation, SUBMITTED_OPERATIONS } from "../contract/config/job-operations.ts";
 import { OPTION_SCHEMAS, type PayloadOptions } from "../contract/config/payload-schemas.ts";
 import { MucastError } from "../contract/errors/errors.ts";
-import { invalidRequest, show } from "../contract/errors/faults.ts";
+import { show } from "../contract/errors/faults.ts";
 import { printable } from "../contract/errors/wording.ts";
 import { parseJson } from "../contract/json/json-text.ts";
 import type { ResultRecord } from "../contract/output/result-record.ts";
@@ -28,6 +28,7 @@ import {
   INPUT_OPTIONS,
   membersOf,
   REPORT_OPTIONS,
+  refusal,
   WINDOW_OPTIONS,
 } from "./command.ts";
 import { jobInputs, jobResources, withReporter } from "./job-inputs.ts";
@@ -113,7 +114,7 @@ async function runJob(job: Operation, flags: FlagsOf<typeof OPTIONS>): Promise<v
 export function containerOrder(job: Operation, env: NodeJS.ProcessEnv) {
   const { MUCAST_OPERATION: name, MUCAST_OPTIONS: text, MUCAST_BLOB_SPACE: space = "" } = env;
   const refuse = (path: string, rule: string, value: unknown): never => {
-    throw invalidRequest([{ path, message: `${rule}, got ${show(value)}` }]);
+    throw refusal(path, `${rule}, got ${show(value)}`);
   };
   const options = text ? parseJson(text) : {};
   if (typeof options !== "object" || options === null || Array.isArray(options))
