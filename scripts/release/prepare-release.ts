@@ -9,7 +9,7 @@ import { withoutDevelopment } from "./npm-sbom.ts";
 import { packageFaults } from "./package-faults.ts";
 import { changelogSections, readRelease } from "./release-files.ts";
 
-/** The locks of Python that a package and an image install from. */
+/** The locks of Python in a package or an image. */
 const PYTHON_LOCKS = ["ml", "dl", "dl-cpu", "ray"] as const;
 
 /**
@@ -50,7 +50,6 @@ function writeSboms(checkout: string, out: string): void {
   }
 }
 
-/** The section of the changelog, with links that work everywhere. */
 function writeNotes(checkout: string, out: string): void {
   const { version, source } = readRelease(checkout);
   const section = changelogSections(checkout).find(({ name }) => name === version);
@@ -59,7 +58,6 @@ function writeNotes(checkout: string, out: string): void {
   writeFileSync(join(out, "notes.md"), `${text}\n`);
 }
 
-/** For `sha256sum --check`. */
 function writeChecksums(out: string): void {
   const lines = readdirSync(out)
     .toSorted()
