@@ -105,23 +105,6 @@ test("a tracker that is away, never answers or refuses is reported once", async 
   assert.equal(silent.count("runs/create"), 0);
 });
 
-test("a URL that is not a server's is reported once, and a blank one is none", async () => {
-  const lines = await linesOf({ MLFLOW_TRACKING_URI: "databricks" });
-  assert.deepEqual(
-    lines.map(({ code }) => code),
-    ["invalid_request"],
-  );
-  assert.deepEqual(await linesOf({ MLFLOW_TRACKING_URI: " " }), []);
-  assert.deepEqual(await linesOf({}), []);
-});
-
-test("a run without artifacts says so", async (t) => {
-  const there = await fake(t);
-  there.artifactRoot = "s3://bucket/1";
-  const [line] = await linesOf({ MLFLOW_TRACKING_URI: there.origin });
-  assert.equal((line!.mlflow as { artifacts: boolean }).artifacts, false);
-});
-
 test("a cancelled job ends with the reason of its signal, and no line", async (t) => {
   const there = await fake(t);
   const controller = new AbortController();

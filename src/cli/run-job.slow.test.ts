@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { after, describe, test } from "node:test";
 import { DEFECTIVE } from "../../test/defective.testing.ts";
@@ -13,7 +13,6 @@ import {
 import { type BlobPair, newFolder, removeFolders, writeMarket } from "../../test/end-to-end/jobs/job-runs.ts";
 import { cleanMarket } from "../../test/end-to-end/markets/market.ts";
 import { FakeGateway } from "../../test/engine/fake-gateway.ts";
-import { IN_RELEASE_TIER } from "../../test/whole-matrix.testing.ts";
 import { FolderStore } from "../blob/folder/folder-store.ts";
 import { readStatus } from "../executors/status-blobs.ts";
 
@@ -118,15 +117,6 @@ describe("a job whose service reads its status", { concurrency: 2, timeout: 600_
     job.child.kill("SIGTERM");
     assert.equal((await job.ended).code, 143);
     assert.equal((await read())?.end ?? null, null);
-  });
-
-  test("succeeds even if the status cannot be written, and logs that", IN_RELEASE_TIER, async () => {
-    const { blobUrl } = await newPlace();
-    writeFileSync(join(blobUrl, "status"), "");
-    const args = jobArguments(pair, QUICK, "--blob-url", blobUrl);
-    const { code, stderr } = await mucast(args, asked);
-    assert.equal(code, 0, stderr);
-    assert.match(stderr, /^warning: status\/op\.2\.json could not be written: /m);
   });
 
   test("with --report writes the page beside its output; a page that cannot be written costs no output", async () => {

@@ -26,8 +26,3 @@ test("validate warns in one line about all tickers with the same warning, and sa
     ],
   );
 });
-
-test("without a repeated warning, validate writes each in full, on a line of its own", () => {
-  assert.deepEqual(warningLines([stale("A\nB")]), ["warning: stale_ticker: A\\u000aB ends early"]);
-  assert.deepEqual(warningLines([]), []);
-});
