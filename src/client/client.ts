@@ -48,6 +48,8 @@ export type SucceededOperation = OperationView & {
   readonly result: ResultRecord;
 };
 
+const JSON_TYPE = { "content-type": "application/json" };
+
 /** Between two requests for an operation, if there is no event stream. */
 const POLL_MS = 2_000;
 
@@ -82,10 +84,8 @@ export class MucastClient {
    * @throws MucastApiError with the problem that the job would give before it trains.
    */
   async validate(payload: ValidatePayload | string, { signal }: CallOptions = {}): Promise<JobPreview> {
-    const headers = { "content-type": "application/json" };
     const body = payloadText(payload);
-    const call = { method: "POST", path: "/v1/validate", headers, body, repeatable: true, signal } as const;
-    return this.#connection.send(call, objectWith<JobPreview>("tickers"));
+    return this.#ask("tickers", { method: "POST", path: "/v1/validate", headers: JSON_TYPE, body, signal });
   }
 
   /**
@@ -103,7 +103,7 @@ export class MucastClient {
 
   /** @throws MucastApiError not_found. */
   async getOperation(id: string, { signal }: CallOptions = {}): Promise<OperationView> {
-    return this.#operation({ method: "GET", path: operationPath(id), signal });
+    return this.#ask("id", { path: operationPath(id), signal });
   }
 
   /**
@@ -111,7 +111,7 @@ export class MucastClient {
    * @throws MucastApiError not_found, also for an operation that an earlier version of the service stored.
    */
   async getPayload(id: string, { signal }: CallOptions = {}): Promise<string> {
-    return this.#get(`${operationPath(id)}/payload`, objectText, signal);
+    return this.#connection.send({ path: `${operationPath(id)}/payload`, signal }, objectText);
   }
 
   /**
@@ -119,8 +119,8 @@ export class MucastClient {
    * @throws MucastApiError not_found; no_result if it has not succeeded.
    */
   async getForecast(id: string, { signal, tickers, limit }: ForecastOptions = {}): Promise<ForecastView> {
-    const read = objectWith<ForecastView>("forecasts");
-    return this.#get(`${operationPath(id)}/forecast`, read, signal, { tickers, limit });
+    const path = `${operationPath(id)}/forecast`;
+    return this.#ask("forecasts", { path, query: { tickers, limit }, signal });
   }
 
   /**
@@ -128,7 +128,7 @@ export class MucastClient {
    * @throws MucastApiError not_found; no_result if it has not succeeded; other_result for a job.
    */
   async getVerdict(id: string, { signal }: CallOptions = {}): Promise<VerdictView> {
-    return this.#get(`${operationPath(id)}/verdict`, objectWith<VerdictView>("output_name"), signal);
+    return this.#ask("output_name", { path: `${operationPath(id)}/verdict`, signal });
   }
 
   /**
@@ -137,7 +137,7 @@ export class MucastClient {
    * @throws MucastApiError not_found; no_result if it has not succeeded; other_result for an audit or a replay.
    */
   async getReport(id: string, { signal }: CallOptions = {}): Promise<string> {
-    return this.#get(`${operationPath(id)}/report`, htmlText, signal);
+    return this.#connection.send({ path: `${operationPath(id)}/report`, signal }, htmlText);
   }
 
   /**
@@ -145,8 +145,7 @@ export class MucastClient {
    * @throws MucastApiError like getReport.
    */
   async createReportLink(id: string, { signal }: CallOptions = {}): Promise<ReportLink> {
-    const call = { method: "POST", path: `${operationPath(id)}/report-link`, signal } as const;
-    return this.#connection.send(call, objectWith<ReportLink>("url"));
+    return this.#ask("url", { method: "POST", path: `${operationPath(id)}/report-link`, signal });
   }
 
   /**
@@ -154,13 +153,12 @@ export class MucastClient {
    * @throws MucastApiError like getReport, for any of them.
    */
   async createComparisonLink(ids: readonly string[], { signal }: CallOptions = {}): Promise<ReportLink> {
-    const call = { method: "POST", path: "/v1/report-link", query: { id: ids }, signal } as const;
-    return this.#connection.send(call, objectWith<ReportLink>("url"));
+    return this.#ask("url", { method: "POST", path: "/v1/report-link", query: { id: ids }, signal });
   }
 
   /** One page of the caller's operations, newest first. */
   async listOperations({ signal, ...query }: ListOptions = {}): Promise<OperationPage> {
-    return this.#get("/v1/operations", objectWith<OperationPage>("operations"), signal, query);
+    return this.#ask("operations", { path: "/v1/operations", query, signal });
   }
 
   /** All operations that `listOperations` would return, page by page. */
@@ -171,12 +169,12 @@ export class MucastClient {
 
   /** How busy the service is, how many operations of the caller wait and run, and the scopes of the caller. */
   async getQueue({ signal }: CallOptions = {}): Promise<QueueView> {
-    return this.#get("/v1/queue", objectWith<QueueView>("waiting"), signal);
+    return this.#ask("waiting", { path: "/v1/queue", signal });
   }
 
   /** Asks the service to cancel an operation; it stays Running until its job has stopped. An ended operation is unchanged. */
   async cancelOperation(id: string, { signal }: CallOptions = {}): Promise<OperationView> {
-    return this.#operation({ method: "POST", path: `${operationPath(id)}/cancel`, signal });
+    return this.#ask("id", { method: "POST", path: `${operationPath(id)}/cancel`, signal });
   }
 
   /** The events of an operation, up to its end; see followEvents. */
@@ -233,7 +231,7 @@ export class MucastClient {
     { signal, isNew = false }: BlobWriteOptions = {},
   ): Promise<{ url: string; created: boolean }> {
     const repeatable = !(body instanceof ReadableStream);
-    const headers = { "content-type": "application/json", ...(isNew ? { "if-none-match": "*" } : {}) };
+    const headers = { ...JSON_TYPE, ...(isNew ? { "if-none-match": "*" } : {}) };
     const call = { method: "PUT", path: blobPath(name), headers, body, repeatable, signal } as const;
     return this.#connection.send(call, async (response) => {
       const { url } = await objectWith<{ url: string }>("url")(response);
@@ -253,11 +251,18 @@ export class MucastClient {
     { signal, features, ...query }: PrepareOptions = {},
   ): Promise<PreparedBlobs> {
     const repeatable = !(prices instanceof ReadableStream);
-    // fetch itself adds the Content-Type of a form, with its boundary.
-    const headers = features === undefined ? { "content-type": "text/csv" } : {};
-    const body = features === undefined ? prices : formOf(prices, features);
+    let body = prices;
+    let headers = {};
+    if (features === undefined) headers = { "content-type": "text/csv" };
+    else {
+      if (!(prices instanceof Blob)) throw new TypeError("with features, the prices must be a Blob");
+      // fetch itself adds the Content-Type of a form, with its boundary.
+      body = new FormData();
+      body.append("prices", prices);
+      body.append("features", features);
+    }
     const call = { method: "POST", path: "/v1/prepare", query, headers, body, repeatable, signal } as const;
-    return this.#connection.send(call, objectWith<PreparedBlobs>("feature_url"));
+    return this.#ask("feature_url", call);
   }
 
   /**
@@ -267,20 +272,18 @@ export class MucastClient {
    */
   async output(operation: OperationView, { signal }: CallOptions = {}): Promise<OutputBlob> {
     const { output_name } = asSucceeded(operation).result;
-    const read = objectWith<{ schema: unknown }>("schema");
-    return readOutput(await this.#get(blobPath(output_name), read, signal));
+    return readOutput(await this.#ask<OutputBlob>("schema", { path: blobPath(output_name), signal }));
   }
 
   /** A blob as it is stored, an input or an output, or the part of it that `range` names. Use `.body` for a large one. */
   async getBlob(name: string, { signal, range }: BlobReadOptions = {}): Promise<BlobResponse> {
     const headers = range === undefined ? {} : { range };
-    const call = { method: "GET", path: blobPath(name), headers, signal } as const;
-    return this.#connection.send(call, async (response): Promise<BlobResponse> => response);
+    return this.#connection.send({ path: blobPath(name), headers, signal }, async (response) => response);
   }
 
   /** One page of the caller's blobs, newest first: stored inputs and the outputs of operations. */
   async listBlobs({ signal, ...query }: BlobListOptions = {}): Promise<BlobPage> {
-    return this.#get("/v1/data", objectWith<BlobPage>("blobs"), signal, query);
+    return this.#ask("blobs", { path: "/v1/data", query, signal });
   }
 
   /** All blobs that `listBlobs` would return, page by page. */
@@ -294,40 +297,27 @@ export class MucastClient {
    * unfinished operation names it.
    */
   async deleteBlob(name: string, { signal }: CallOptions = {}): Promise<void> {
-    const call = { method: "DELETE", path: blobPath(name), signal } as const;
-    await this.#connection.send(call, async () => undefined);
+    await this.#connection.send({ method: "DELETE", path: blobPath(name), signal }, async () => undefined);
   }
 
   #submit(
     operation: SubmittedOperation,
     payload: PayloadOf<SubmittedOperation> | string,
     { idempotencyKey, wait, signal }: SubmitOptions,
-  ) {
-    return this.#operation({
-      method: "POST",
-      path: `/v1/${operation}`,
-      headers: {
-        "content-type": "application/json",
-        ...(idempotencyKey === undefined ? {} : { "idempotency-key": idempotencyKey }),
-        ...(wait === undefined ? {} : { prefer: `wait=${wait}` }),
-      },
-      body: payloadText(payload),
-      repeatable: idempotencyKey !== undefined,
-      signal,
-    });
+  ): Promise<OperationView> {
+    const headers = {
+      ...JSON_TYPE,
+      ...(idempotencyKey === undefined ? {} : { "idempotency-key": idempotencyKey }),
+      ...(wait === undefined ? {} : { prefer: `wait=${wait}` }),
+    };
+    const body = payloadText(payload);
+    const repeatable = idempotencyKey !== undefined;
+    return this.#ask("id", { method: "POST", path: `/v1/${operation}`, headers, body, repeatable, signal });
   }
 
-  #get<T>(
-    path: string,
-    read: (response: Response) => Promise<T>,
-    signal: AbortSignal | undefined,
-    query: Call["query"] = {},
-  ): Promise<T> {
-    return this.#connection.send({ method: "GET", path, query, signal }, read);
-  }
-
-  #operation(call: Call): Promise<OperationView> {
-    return this.#connection.send(call, objectWith<OperationView>("id"));
+  /** An answer with that member. */
+  #ask<T>(member: keyof T & string, call: Call): Promise<T> {
+    return this.#connection.send(call, objectWith<T>(member));
   }
 }
 
@@ -350,15 +340,11 @@ function asSucceeded(operation: OperationView): SucceededOperation {
   throw new TypeError(`the operation ${id} is ${status}: it has left no output`);
 }
 
-/** @throws TypeError if a cursor comes a second time. */
 async function* pagesOf<T extends { readonly next_cursor: string | null }>(
   read: (cursor: string | undefined) => Promise<T>,
 ): AsyncGenerator<T, void> {
-  const cursors = new Set<string | undefined>();
   let cursor: string | undefined;
   do {
-    if (cursors.has(cursor)) throw new TypeError(`the service answers the cursor ${cursor} a second time`);
-    cursors.add(cursor);
     const page = await read(cursor);
     yield page;
     cursor = page.next_cursor ?? undefined;
@@ -371,13 +357,4 @@ function operationPath(id: string): string {
 
 function blobPath(name: string): string {
   return `/data/${encodeURIComponent(name)}`;
-}
-
-/** The body of a preparation with both files. @throws TypeError if the prices are no Blob, which a form needs. */
-function formOf(prices: NonNullable<RequestInit["body"]>, features: Blob): FormData {
-  if (!(prices instanceof Blob)) throw new TypeError("with features, the prices must be a Blob");
-  const form = new FormData();
-  form.append("prices", prices);
-  form.append("features", features);
-  return form;
 }

@@ -21,8 +21,8 @@ const COMMAND = [process.execPath, "--input-type=module", "-e", LISTENING];
 /** Runs until a signal, and prints the code of its error. */
 const RUNNING = `
   const { untilSignal } = await import(${MODULE});
-  console.log(process.pid);
   await untilSignal((signal) => new Promise((_, reject) => {
+    console.log(process.pid);
     const timer = setInterval(() => {}, 1000);
     signal.addEventListener("abort", () => { clearInterval(timer); reject(signal.reason); });
   })).catch((error) => console.log(error.code));`;
