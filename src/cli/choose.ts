@@ -1,5 +1,4 @@
 import type { Command } from "commander";
-import { blobPolicy } from "../blob/policy.ts";
 import { type CandidateOutput, candidateOf, chooseOutputs } from "../choose/choose-outputs.ts";
 import { CHOICE_MEASURES, CHOICE_RULES } from "../contract/config/choice/choice-config.ts";
 import { LIMITS } from "../contract/config/limits.ts";
@@ -8,10 +7,9 @@ import { counted } from "../contract/errors/wording.ts";
 import { CHOSEN_ROWS, type ChosenOutputs } from "../contract/output/choice.ts";
 import { openDocument } from "../outputs/open-document.ts";
 import { addCommand } from "./command.ts";
-import { OUTPUT_OPTION, outputLocations } from "./locations.ts";
+import { OUTPUT_OPTION, outputLocations, readUntilSignal } from "./locations.ts";
 import { candidateTable } from "./terminal/candidate-table.ts";
 import { table } from "./terminal/output-table.ts";
-import { untilSignal } from "./terminal/signals.ts";
 
 export function addChoose(program: Command): void {
   addCommand(program, "choose", {
@@ -47,8 +45,7 @@ docs/choice.md explains the figures.`,
         throw new MucastError("invalid_request", message, { path: "outputs", value: locations.length });
       }
       const outputs: CandidateOutput[] = [];
-      await untilSignal(async (signal) => {
-        const reading = { policy: blobPolicy(process.env), blobUrl: process.env.BLOB_URL, signal };
+      await readUntilSignal(async (reading) => {
         // One at a time: a document may need much memory while it is read.
         for (const location of locations)
           outputs.push(candidateOf(await openDocument(location, reading), flags));
@@ -63,44 +60,33 @@ docs/choice.md explains the figures.`,
 const MAX_CHANGES = 20;
 
 function choiceText(chosen: ChosenOutputs): string {
-  const { changes, members } = chosen;
-  const last = changes.slice(-MAX_CHANGES).map(({ date, members: own }) => [date, own.join(", ")]);
-  const earlier = changes.length - last.length;
-  return [
-    rowsText(chosen),
-    "",
-    candidateTable(chosen, "--json lists all"),
-    "",
-    table(["members from", "candidates"], [...last, ["at the end", members.join(", ")]]),
-    ...(earlier === 0 ? [] : [`${earlier} earlier changes; --json lists all.`]),
-    "",
-    optimismText(chosen),
-    "",
-  ].join("\n");
-}
-
-/** Which rows were compared: score rows of different cuts have different dates. */
-function rowsText({ rows, losses: { dates, gains } }: ChosenOutputs): string {
-  const [first, last] = [dates[0], dates.at(-1)];
+  const { changes, members, rows, optimism, measure } = chosen;
+  const { dates, gains } = chosen.losses;
   const named = rows === "score" ? "score rows" : "out-of-fold rows";
+  let compared = `No ${named} of these outputs can be compared.`;
+  if (dates.length > 0) {
+    // Score rows of different cuts have different dates.
+    const span = `from ${dates[0]} to ${dates.at(-1)} (${counted(dates.length, "date")})`;
+    compared = `Compared on the ${named} whose returns are known ${span}.`;
+  }
   const judged = gains?.filter((gain) => gain !== null).length ?? dates.length;
   const early = dates.length - judged;
-  const over =
-    early === 0
-      ? ""
-      : ` Figures are over ${judged.toLocaleString("en-US")} of these dates; ${early === 1 ? "one" : `the other ${early}`} only choose${early === 1 ? "s" : ""}.`;
-  return first === undefined
-    ? `No ${named} of these outputs can be compared.`
-    : `Compared on the ${named} whose returns are known from ${first} to ${last} (${counted(dates.length, "date")}).${over}`;
-}
-
-function optimismText({ optimism, measure }: ChosenOutputs): string {
-  if (optimism === null) {
-    return "No fold begins after 30 label dates are known, so nothing shows what choosing was worth.";
+  if (early > 0) {
+    const others = early === 1 ? "one only chooses" : `the other ${early} only choose`;
+    compared += ` Figures are over ${judged.toLocaleString("en-US")} of these dates; ${others}.`;
   }
-  const [claim, amount] =
-    measure === "ic" ? ["a mean IC", optimism.toFixed(4)] : ["an R²", `${(100 * optimism).toFixed(2)} %`];
-  return optimism > 0
-    ? `Picking the best afterwards would claim ${claim} that is ${amount} too high.`
-    : `The forecasts chosen in advance have ${claim} at least as high as the best candidate.`;
+  const last = changes.slice(-MAX_CHANGES).map(({ date, members: own }) => [date, own.join(", ")]);
+  last.push(["at the end", members.join(", ")]);
+  const lines = [compared, "", candidateTable(chosen, "--json lists all"), ""];
+  lines.push(table(["members from", "candidates"], last));
+  const earlier = changes.length - MAX_CHANGES;
+  if (earlier > 0) lines.push(`${earlier} earlier changes; --json lists all.`);
+  const claim = measure === "ic" ? "a mean IC" : "an R²";
+  const amount = measure === "ic" ? optimism?.toFixed(4) : `${(100 * (optimism ?? 0)).toFixed(2)} %`;
+  let worth = "No fold begins after 30 label dates are known, so nothing shows what choosing was worth.";
+  if (optimism !== null && optimism > 0)
+    worth = `Picking the best afterwards would claim ${claim} that is ${amount} too high.`;
+  else if (optimism !== null)
+    worth = `The forecasts chosen in advance have ${claim} at least as high as the best candidate.`;
+  return [...lines, "", worth, ""].join("\n");
 }

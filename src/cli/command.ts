@@ -102,7 +102,22 @@ export function membersOf<S extends z.ZodObject>(
   throw invalidRequest(faults.map((fault) => ({ ...fault, path: toFlag(fault.path) })));
 }
 
-export const INPUT_OPTIONS = {
+export const ENGINE_OPTIONS = {
+  engine: ["--engine <url>", `Ray cluster to use, ray://<host>:<port> [env: ${ENGINE_VARIABLES.url}]`],
+  engine_insecure: [
+    "--engine-insecure",
+    `allow a local one without a token [env: ${ENGINE_VARIABLES.insecure}]`,
+  ],
+} as const;
+
+export const REPORT_OPTIONS = {
+  workers: ["--workers <n>", "number of parallel fits (default: one per core, or all slots of a cluster)"],
+  log: ["--log <format>", "format of stderr", { choices: ["text", "json"], default: "text" }],
+  quiet: ["--quiet", "hide progress; warnings and errors are still shown"],
+} as const;
+
+/** What the jobs take, and what reads the inputs of jobs. */
+export const JOB_OPTIONS = {
   feature_url: [
     "--feature-url <location>",
     "feature blob: a path, a URL, or a folder or latest for its newest pair of blobs [env: FEATURE_URL]",
@@ -116,26 +131,11 @@ export const INPUT_OPTIONS = {
     "--blob-url <location>",
     "folder or container for the output (default: beside the feature blob) [env: BLOB_URL]",
   ],
-} as const;
-
-export const WINDOW_OPTIONS = {
+  ...REPORT_OPTIONS,
   start: ["--start <date>", "first date of the window, if the data-extraction blob names none"],
   end: ["--end <date>", "last date of the window, likewise"],
   learning_end: ["--learning-end <date>", "last date whose labels may be learned, likewise"],
-} as const;
-
-export const ENGINE_OPTIONS = {
-  engine: ["--engine <url>", `Ray cluster to use, ray://<host>:<port> [env: ${ENGINE_VARIABLES.url}]`],
-  engine_insecure: [
-    "--engine-insecure",
-    `allow a local one without a token [env: ${ENGINE_VARIABLES.insecure}]`,
-  ],
-} as const;
-
-export const REPORT_OPTIONS = {
-  workers: ["--workers <n>", "number of parallel fits (default: one per core, or all slots of a cluster)"],
-  log: ["--log <format>", "format of stderr", { choices: ["text", "json"], default: "text" }],
-  quiet: ["--quiet", "hide progress; warnings and errors are still shown"],
+  ...ENGINE_OPTIONS,
 } as const;
 
 /** How a file of prices is read. */

@@ -1,12 +1,10 @@
 import type { Command } from "commander";
-import { blobPolicy } from "../blob/policy.ts";
 import { TRACKER_VARIABLES } from "../contract/tracker-url.ts";
 import { exportForecasts } from "../export/export-forecasts.ts";
 import { openTrackedOutput } from "../tracking/tracked-output.ts";
 import { trackerOf, trackRun } from "../tracking/tracker.ts";
 import { addCommand, refusal } from "./command.ts";
-import { OUTPUT_OPTION, OUTPUTS_ARGUMENT, oneOutput } from "./locations.ts";
-import { untilSignal } from "./terminal/signals.ts";
+import { OUTPUT_OPTION, OUTPUTS_ARGUMENT, oneOutput, readUntilSignal } from "./locations.ts";
 
 /** The name of standard output in place of a file. */
 const TO_STDOUT = "-";
@@ -46,8 +44,7 @@ to do with the table, docs/tracking.md describes the run. With --out -, the tabl
         throw refusal("--out", "is missing; give a file, --mlflow, or both");
       }
       const done: Record<string, unknown> = {};
-      await untilSignal(async (signal) => {
-        const reading = { policy: blobPolicy(process.env), blobUrl: process.env.BLOB_URL, signal };
+      await readUntilSignal(async (reading) => {
         if (out !== undefined) {
           const to = out === TO_STDOUT ? process.stdout : out;
           done.export = out;
@@ -55,7 +52,7 @@ to do with the table, docs/tracking.md describes the run. With --out -, the tabl
         }
         if (tracker !== undefined) {
           const tracked = await openTrackedOutput(output, reading);
-          done.mlflow = await trackRun(tracked, tracker, signal, { totalMs: MAX_TRACKING });
+          done.mlflow = await trackRun(tracked, tracker, reading.signal, { totalMs: MAX_TRACKING });
         }
       });
       const stream = out === TO_STDOUT ? process.stderr : process.stdout;

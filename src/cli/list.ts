@@ -1,5 +1,4 @@
 import type { Command } from "commander";
-import { blobPolicy } from "../blob/policy.ts";
 import { show } from "../contract/errors/faults.ts";
 import { counted, printable } from "../contract/errors/wording.ts";
 import { problemOf } from "../contract/problems/problem.ts";
@@ -7,10 +6,9 @@ import { type FoundOutput, findOutputs } from "../outputs/find-outputs.ts";
 import { openSummary, type Reading } from "../outputs/open-document.ts";
 import { modelNameOf, type OutputSummary } from "../outputs/output-summary.ts";
 import { addCommand, refusal } from "./command.ts";
-import { outputFolder } from "./locations.ts";
+import { outputFolder, readUntilSignal } from "./locations.ts";
 import { outputNames } from "./terminal/output-names.ts";
 import { table } from "./terminal/output-table.ts";
-import { untilSignal } from "./terminal/signals.ts";
 
 /** Characters of a cell; a problem or a path may be long. */
 const MAX_CELL = 120;
@@ -35,11 +33,10 @@ uses the folder in BLOB_URL, or the current one.`,
       if (!/^[1-9]\d{0,8}$/.test(limit))
         throw refusal("--limit", `must be a positive integer, got ${show(limit)}`);
       const found = await findOutputs(folder);
-      const listed = await untilSignal(async (signal) => {
+      const listed = await readUntilSignal(async (reading) => {
         const outputs: Listed[] = [];
         // One at a time: a document may need much memory while it is read.
-        for (const each of found.slice(0, Number(limit)))
-          outputs.push(await readListed(each, { policy: blobPolicy(process.env), signal }));
+        for (const each of found.slice(0, Number(limit))) outputs.push(await readListed(each, reading));
         return outputs;
       });
       const records = listed.map(({ path, writtenAt, document, problem = null }) => ({

@@ -1,9 +1,11 @@
 import { filePath } from "../blob/location.ts";
-import { redactUrl } from "../blob/policy.ts";
+import { blobPolicy, redactUrl } from "../blob/policy.ts";
 import { MucastError } from "../contract/errors/errors.ts";
 import { printable } from "../contract/errors/wording.ts";
 import { isFolder, newestOutput, newestPair } from "../outputs/find-outputs.ts";
+import type { Reading } from "../outputs/open-document.ts";
 import { refusal } from "./command.ts";
+import { untilSignal } from "./terminal/signals.ts";
 
 /** For a command that takes outputs, as arguments or as `--output`. */
 export const OUTPUTS_ARGUMENT = [
@@ -13,6 +15,14 @@ export const OUTPUTS_ARGUMENT = [
 export const OUTPUT_OPTION = {
   output: ["--output <location...>", "the same as the arguments"],
 } as const;
+
+/** How commands read outputs, until a signal. */
+export function readUntilSignal<T>(
+  read: (reading: Reading & { readonly signal: AbortSignal }) => Promise<T>,
+): Promise<T> {
+  const reading = { policy: blobPolicy(process.env), blobUrl: process.env.BLOB_URL };
+  return untilSignal((signal) => read({ ...reading, signal }));
+}
 
 interface OutputFlags {
   readonly output: readonly string[] | undefined;

@@ -1,13 +1,11 @@
 import { fileURLToPath } from "node:url";
 import type { Command } from "commander";
-import { blobPolicy } from "../blob/policy.ts";
 import { printable } from "../contract/errors/wording.ts";
 import type { Reading } from "../outputs/open-document.ts";
 import { writeReport } from "../report/write-report.ts";
 import { addCommand } from "./command.ts";
-import { OUTPUT_OPTION, OUTPUTS_ARGUMENT, outputLocations } from "./locations.ts";
+import { OUTPUT_OPTION, OUTPUTS_ARGUMENT, outputLocations, readUntilSignal } from "./locations.ts";
 import type { Reporter } from "./terminal/reporter.ts";
-import { untilSignal } from "./terminal/signals.ts";
 
 export function addReport(program: Command): void {
   addCommand(program, "report", {
@@ -30,8 +28,7 @@ stdout carries its path as one JSON object. docs/report.md explains each chart.`
     run: async (flags, words) => {
       const { replay: replays = [], audit: audits = [], out } = flags;
       const outputs = await outputLocations(words, flags);
-      const reading = { policy: blobPolicy(process.env), blobUrl: process.env.BLOB_URL };
-      await untilSignal((signal) => writeReport({ outputs, replays, audits, out }, { ...reading, signal }));
+      await readUntilSignal((reading) => writeReport({ outputs, replays, audits, out }, reading));
       process.stdout.write(`${JSON.stringify({ report: out })}\n`);
     },
   });

@@ -1,16 +1,14 @@
 import type { Command } from "commander";
-import { blobPolicy } from "../blob/policy.ts";
 import { printable } from "../contract/errors/wording.ts";
 import { smallFactorOf } from "../contract/output/small-factor.ts";
 import { openDocument, type Reading } from "../outputs/open-document.ts";
 import type { OutputSummary } from "../outputs/output-summary.ts";
 import { hitRateErrorOf } from "../report/statistics/over-dates.ts";
 import { addCommand } from "./command.ts";
-import { OUTPUT_OPTION, OUTPUTS_ARGUMENT, outputLocations } from "./locations.ts";
+import { OUTPUT_OPTION, OUTPUTS_ARGUMENT, outputLocations, readUntilSignal } from "./locations.ts";
 import { candidateTable } from "./terminal/candidate-table.ts";
 import { outputNames } from "./terminal/output-names.ts";
 import { judgedTable, outputTable } from "./terminal/output-table.ts";
-import { untilSignal } from "./terminal/signals.ts";
 
 export function addShow(program: Command): void {
   addCommand(program, "show", {
@@ -29,8 +27,7 @@ and its folders data and forecasts/data if BLOB_URL is not set.
 stdout carries the table. A job that runs on a terminal also shows it on stderr, unless --quiet is set. For charts, use mucast report.`,
     run: async (flags, words) => {
       const locations = await outputLocations(words, flags);
-      const reading = { policy: blobPolicy(process.env), blobUrl: process.env.BLOB_URL };
-      process.stdout.write(await untilSignal((signal) => tableOf(locations, { ...reading, signal })));
+      process.stdout.write(await readUntilSignal((reading) => tableOf(locations, reading)));
     },
   });
 }

@@ -7,16 +7,14 @@ import { returnsText } from "../contract/output/later-close.ts";
 import { namedFailure } from "../contract/problems/problem.ts";
 import { type Warning, warningEntry } from "../contract/problems/warnings.ts";
 import { validateJob } from "../jobs/validate-job.ts";
-import { addCommand, INPUT_OPTIONS, membersOf, REPORT_OPTIONS, WINDOW_OPTIONS } from "./command.ts";
+import { addCommand, JOB_OPTIONS, membersOf } from "./command.ts";
 import { jobInputs, jobResources, withReporter } from "./job-inputs.ts";
 import { table } from "./terminal/output-table.ts";
-
-const OPTIONS = { ...INPUT_OPTIONS, ...REPORT_OPTIONS, ...WINDOW_OPTIONS } as const;
 
 export function addValidate(program: Command): void {
   addCommand(program, "validate", {
     about: "show what a job reads from both blobs and the config, without training",
-    options: OPTIONS,
+    options: JOB_OPTIONS,
     help: `
 Example:
   mucast validate --feature-url blobs --config ridge
@@ -28,7 +26,7 @@ to forecast, its error follows, with its exit code.`,
     run: (flags) =>
       withReporter(flags, {}, async (reporter, { report, signal }) => {
         const { workers } = jobResources(flags);
-        const window = requestedWindow(membersOf(requestedWindowSchema, flags, OPTIONS));
+        const window = requestedWindow(membersOf(requestedWindowSchema, flags, JOB_OPTIONS));
         const inputs = await jobInputs(flags, reporter);
         const policy = blobPolicy({ ...process.env, BLOB_URL: inputs.blobUrl });
         const request = { ...inputs, window, id: "validate" };
