@@ -52,7 +52,7 @@ PostgreSQL (DATABASE_URL) with its own tools, such as pg_dump. docs/backup.md sh
 
 async function status(flags: DbFlags): Promise<void> {
   const { VERSION, schemaVersion } = await import("../service/database/schema.ts");
-  await withDatabase(await settingsOf(flags), async (database, name) => {
+  await withDatabase(flags, async (database, name) => {
     const version = await schemaVersion(database);
     process.stdout.write(
       `${name}, version ${version}; this mucast has version ${VERSION}\n${advice(version, VERSION)}\n`,
@@ -70,7 +70,7 @@ function advice(version: number, known: number): string {
 
 async function migrate(flags: DbFlags): Promise<void> {
   const { migrate: migrateTables } = await import("../service/database/schema.ts");
-  await withDatabase(await settingsOf(flags), async (database, name) => {
+  await withDatabase(flags, async (database, name) => {
     const { from, to, seconds } = await migrateTables(database);
     process.stdout.write(
       from === to
@@ -92,20 +92,19 @@ async function backup(flags: DbFlags, file: string): Promise<void> {
 }
 
 async function listOrphans(flags: DbFlags, removes: boolean, withRoot: boolean): Promise<void> {
-  const settings = await settingsOf(flags);
   const { openStorage } = await import("../service/blobs/storage.ts");
   const { findOrphans, namesAnyBlob, removeOrphan } = await import("../service/blobs/orphans.ts");
   const { VERSION, schemaVersion } = await import("../service/database/schema.ts");
-  const { store } = await openStorage(settings, process.env);
   let [blobs, bytes, atRoot, young, allOldAt] = [0, 0, 0, 0, new Date(0)];
-  try {
-    await withDatabase(settings, async (database, name) => {
-      const version = await schemaVersion(database);
-      if (version !== VERSION) {
-        const message = `the database has version ${version}, and this mucast ${VERSION}; see mucast db status`;
-        throw new MucastError("unavailable", message, { value: version });
-      }
-      const { db } = database;
+  await withDatabase(flags, async (database, name, settings) => {
+    const version = await schemaVersion(database);
+    if (version !== VERSION) {
+      const message = `the database has version ${version}, and this mucast ${VERSION}; see mucast db status`;
+      throw new MucastError("unavailable", message, { value: version });
+    }
+    const { db } = database;
+    const { store } = await openStorage(settings, process.env);
+    try {
       const mayRemove = removes && (await namesAnyBlob(db, store));
       for await (const orphan of findOrphans(db, store)) {
         const { space, key, size, modifiedAt, isAtRoot, oldAt } = orphan;
@@ -122,23 +121,23 @@ async function listOrphans(flags: DbFlags, removes: boolean, withRoot: boolean):
           process.stdout.write(`${path}\t${size}\t${modifiedAt.toISOString()}\n`);
         }
       }
-      const total = `${counted(blobs, "blob")} that the ${name} does not name, ${counted(bytes, "byte")}`;
-      const lines = [removes ? `Removed ${total}.` : `${total}. --remove removes them.`];
-      if (blobs === 0) lines[0] = `No orphaned blobs according to the ${name}.`;
-      if (atRoot > 0) {
-        const what = `${counted(atRoot, "blob")} directly in data/ without a record`;
-        lines.push(`${what}, perhaps your own files: --root includes them.`);
-      }
-      if (young > 0) {
-        const what = `${counted(young, "blob")} without a record, less than an hour old`;
-        const why = `an upload or a job may still record them. Run this again after ${allOldAt.toISOString()}.`;
-        lines.push(`Left out ${what}: ${why}`);
-      }
-      process.stderr.write(`${lines.join("\n")}\n`);
-    });
-  } finally {
-    await store.close();
-  }
+    } finally {
+      await store.close();
+    }
+    const total = `${counted(blobs, "blob")} that the ${name} does not name, ${counted(bytes, "byte")}`;
+    const lines = [removes ? `Removed ${total}.` : `${total}. --remove removes them.`];
+    if (blobs === 0) lines[0] = `No orphaned blobs according to the ${name}.`;
+    if (atRoot > 0) {
+      const what = `${counted(atRoot, "blob")} directly in data/ without a record`;
+      lines.push(`${what}, perhaps your own files: --root includes them.`);
+    }
+    if (young > 0) {
+      const what = `${counted(young, "blob")} without a record, less than an hour old`;
+      const why = `an upload or a job may still record them. Run this again after ${allOldAt.toISOString()}.`;
+      lines.push(`Left out ${what}: ${why}`);
+    }
+    process.stderr.write(`${lines.join("\n")}\n`);
+  });
 }
 
 function isOfOtherStorage(name: string): MucastError {
@@ -148,9 +147,10 @@ function isOfOtherStorage(name: string): MucastError {
 
 /** @param body gets the existing database with the tables that it has, and its name without user and password. */
 async function withDatabase(
-  settings: ServiceSettings,
-  body: (database: Database, name: string) => Promise<void>,
+  flags: DbFlags,
+  body: (database: Database, name: string, settings: ServiceSettings) => Promise<void>,
 ): Promise<void> {
+  const settings = await settingsOf(flags);
   const { database_url: url, data_dir: dataDir } = settings;
   const { openUnmigrated } = await import("../service/database/database.ts");
   const { requireSqlite } = await import("../service/database/sqlite.ts");
@@ -158,7 +158,8 @@ async function withDatabase(
   if (url === undefined) requireSqlite(dataDir);
   const database = await openUnmigrated(settings);
   try {
-    await body(database, url === undefined ? `embedded database in ${dataDir}` : postgresName(url));
+    const name = url === undefined ? `embedded database in ${dataDir}` : postgresName(url);
+    await body(database, name, settings);
   } finally {
     await database.close();
   }

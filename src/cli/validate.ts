@@ -5,7 +5,7 @@ import { requestedWindow, requestedWindowSchema } from "../contract/config/paylo
 import { counted, printable } from "../contract/errors/wording.ts";
 import { returnsText } from "../contract/output/later-close.ts";
 import { namedFailure } from "../contract/problems/problem.ts";
-import { type Warning, warningEntry } from "../contract/problems/warnings.ts";
+import { warningEntry } from "../contract/problems/warnings.ts";
 import { validateJob } from "../jobs/validate-job.ts";
 import { addCommand, JOB_OPTIONS, membersOf } from "./command.ts";
 import { jobInputs, jobResources, withReporter } from "./job-inputs.ts";
@@ -20,48 +20,23 @@ Example:
   mucast validate --feature-url blobs --config ridge
 
 stdout carries a table, in which tickers with the same figures share a row, or one JSON object with every ticker with --log json;
-stderr carries the warnings, one line for all tickers with a code, or all with --log json. The command takes
+stderr carries the warnings, of many tickers with a code the first three, or all with --log json. The command takes
 the flags of the jobs; a config with "NN params" and no "ML params" is for run_dl_job. If the job would find nothing to learn or
 to forecast, its error follows, with its exit code.`,
     run: (flags) =>
-      withReporter(flags, {}, async (reporter, { report, signal }) => {
+      withReporter(flags, { tickersShown: 3 }, async (reporter, { report, signal }) => {
         const { workers } = jobResources(flags);
         const window = requestedWindow(membersOf(requestedWindowSchema, flags, JOB_OPTIONS));
         const inputs = await jobInputs(flags, reporter);
         const policy = blobPolicy({ ...process.env, BLOB_URL: inputs.blobUrl });
         const request = { ...inputs, window, id: "validate" };
         const { error, ...preview } = await validateJob(request, { workers, policy, report, signal });
-        const shown = preview.warnings.filter(({ code }) => !warningEntry(code)?.isNote);
-        const isJson = flags.log === "json";
-        if (isJson) for (const warning of shown) reporter.warn(warning);
-        else for (const line of warningLines(shown)) reporter.write({}, line);
-        process.stdout.write(isJson ? `${JSON.stringify(preview)}\n` : asText(preview));
+        for (const warning of preview.warnings)
+          if (!warningEntry(warning.code)?.isNote) reporter.warn(warning);
+        process.stdout.write(flags.log === "json" ? `${JSON.stringify(preview)}\n` : asText(preview));
         if (error !== undefined) throw error;
       }),
   });
-}
-
-/** Tickers that a line names. */
-const MAX_NAMES = 3;
-
-/** A line for tickers with a code. */
-export function warningLines(warnings: readonly Warning[]): string[] {
-  const groups = Map.groupBy(warnings, ({ code, ticker }) => (ticker === undefined ? undefined : code));
-  const single = (groups.get(undefined) ?? []).map(({ code, message }) => `${code}: ${message}`);
-  groups.delete(undefined);
-  const grouped = [...groups.values()].map((group) => {
-    const [{ code, message }] = group as [Warning];
-    const tickers = [...new Set(group.map(({ ticker }) => ticker!))];
-    if (group.length === 1) return `${code}: ${message}`;
-    const more = tickers.length - MAX_NAMES;
-    const names = `${tickers.slice(0, MAX_NAMES).join(", ")}${more > 0 ? ` and ${more} more` : ""}`;
-    return `${code}: ${counted(tickers.length, "ticker")} (${names}), such as: ${message}`;
-  });
-  const isShortened = [...groups.values()].some(({ length }) => length > 1);
-  return [
-    ...[...single, ...grouped].map((line) => printable(`warning: ${line}`)),
-    ...(isShortened ? ["--log json lists every warning."] : []),
-  ];
 }
 
 function asText({ model, window, ...preview }: JobPreview): string {

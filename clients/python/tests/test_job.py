@@ -34,7 +34,6 @@ from mucast_client import (
     MucastError,
     OperationCanceledError,
     OperationFailedError,
-    UnexpectedAnswerError,
     WaitTimeoutError,
 )
 from mucast_client.models import Operation

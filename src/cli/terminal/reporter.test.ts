@@ -21,7 +21,7 @@ test("every warning is written, unless a number of tickers is given: then the re
   assert.equal(
     written({ tickersShown: 3 }, tell),
     "warning: stale_ticker: A ended\nwarning: stale_ticker: B ended\nwarning: stale_ticker: C ended\n" +
-      "warning: stale_ticker: 1 more ticker, all listed in the output\n",
+      "warning: stale_ticker: 1 more ticker, all in the output and with --log json\n",
   );
   assert.equal(written({ tickersShown: 3, format: "json" }, tell).match(/ended/g)?.length, 4);
 });

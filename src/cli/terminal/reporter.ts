@@ -96,7 +96,10 @@ export class Reporter {
     for (const [code, count] of format === "text" ? this.#warned : []) {
       const more = count - tickersShown;
       if (more > 0)
-        this.write({}, `warning: ${code}: ${counted(more, "more ticker")}, all listed in the output`);
+        this.write(
+          {},
+          `warning: ${code}: ${counted(more, "more ticker")}, all in the output and with --log json`,
+        );
     }
     this.#warned.clear();
     this.#began.clear();
