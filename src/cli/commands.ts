@@ -2,23 +2,18 @@ import { Command } from "commander";
 import { withoutSignature } from "../blob/policy.ts";
 import { MUCAST_BUILD_TEXT } from "../contract/version.ts";
 import { addAudit } from "./audit.ts";
-import { addChoose } from "./choose.ts";
 import { addCompletion } from "./completion.ts";
 import { addDb } from "./db.ts";
-import { addDoctor } from "./doctor.ts";
-import { addExport } from "./export.ts";
+import { addDoctor, addSetup } from "./environments.ts";
 import { addForecast } from "./forecast.ts";
 import { addKeys } from "./keys.ts";
-import { addList } from "./list.ts";
 import { addMcp } from "./mcp.ts";
+import { addChoose, addExport, addList, addReport, addShow } from "./output-commands.ts";
 import { addPrepare } from "./prepare.ts";
 import { addPrintedFiles } from "./printed-files.ts";
 import { addReplay } from "./replay.ts";
-import { addReport } from "./report.ts";
 import { addJobs } from "./run-job.ts";
 import { addServe } from "./serve.ts";
-import { addSetup } from "./setup.ts";
-import { addShow } from "./show.ts";
 import { addValidate } from "./validate.ts";
 
 /** All commands, in the order of the help. README.md has a row for each; a test checks that. */

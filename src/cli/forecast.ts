@@ -15,9 +15,8 @@ import { csvCell } from "../export/export-forecasts.ts";
 import { type OutputDocument, openDocument } from "../outputs/open-document.ts";
 import { addCommand, type FlagsOf, PRICE_OPTIONS, REPORT_OPTIONS, refusal } from "./command.ts";
 import { configText, jobResources, withReporter } from "./job-inputs.ts";
+import { tableOf, writeJobReport } from "./output-commands.ts";
 import { prepareFiles } from "./prepare.ts";
-import { writeJobReport } from "./report.ts";
-import { tableOf } from "./show.ts";
 import { table } from "./terminal/output-table.ts";
 
 /** From here on, a model that compares tickers is better than one for each (docs/skill.md). */

@@ -103,7 +103,7 @@ test("export names what it needs: a file that it can write, or a tracker", async
 });
 
 test("a reader that stops early, as head does, is no error", async () => {
-  const long = join(folder, "ml_engine_long.json");
+  const long = join(folder, "long.json");
   // More than pipes hold.
   writeFileSync(long, mlText({ scoreRows: 20_000 }));
   for (const words of [

@@ -23,8 +23,7 @@ import { openTrackedOutput } from "../tracking/tracked-output.ts";
 import { trackerOf, trackRun } from "../tracking/tracker.ts";
 import { addCommand, type FlagsOf, JOB_OPTIONS, membersOf, refusal } from "./command.ts";
 import { jobInputs, jobResources, withReporter } from "./job-inputs.ts";
-import { writeJobReport } from "./report.ts";
-import { tableOf } from "./show.ts";
+import { tableOf, writeJobReport } from "./output-commands.ts";
 import type { Reporter } from "./terminal/reporter.ts";
 
 const OPTIONS = {
