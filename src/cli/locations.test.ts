@@ -38,7 +38,7 @@ async function withBlobUrl<T>(url: string | undefined, work: () => T | Promise<T
   }
 }
 
-test("finds the outputs in a folder and where jobs and forecast write them, newest first", async () => {
+test("finds the outputs in a folder and where commands write them below it, newest first", async () => {
   const found = await findOutputs(blobs);
   assert.deepEqual(
     found.map(({ path }) => path),

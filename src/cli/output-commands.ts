@@ -49,8 +49,8 @@ Examples:
   mucast list --limit 5 --json
   mucast show latest
 
-It looks for ml_engine_*.json and nn_engine_*.json in the folder and in its folders data and forecasts/data. Without a folder, it
-uses the folder in BLOB_URL, or the current one.`,
+It looks for ml_engine_*.json and nn_engine_*.json in the folder, its data and the data of its subfolders, such as blobs/data.
+Without a folder, it uses the folder in BLOB_URL, or the current one.`,
     run: async ({ limit, json }, folder = outputFolder()) => {
       if (!/^[1-9]\d{0,8}$/.test(limit))
         throw refusal("--limit", `must be a positive integer, got ${show(limit)}`);
@@ -120,8 +120,8 @@ Examples:
   mucast show blobs
   mucast show ml_engine_42.json nn_engine_43.json
 
-A folder stands for its newest output; latest is the newest one in the folder of BLOB_URL, or in the current folder
-and its folders data and forecasts/data if BLOB_URL is not set.
+A folder stands for its newest output; latest is the newest one of mucast list, in the folder of BLOB_URL or,
+if that is not set, in the current one.
 
 stdout carries the table. A job that runs on a terminal also shows it on stderr, unless --quiet is set. For charts, use mucast report.`,
     run: async (flags, words) => {
