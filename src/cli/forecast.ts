@@ -59,11 +59,12 @@ holds the input blobs, the output, and mu.csv.`,
 
 async function forecast(flags: FlagsOf<typeof OPTIONS>, prices: string): Promise<void> {
   const resources = { ...jobResources(flags), cluster: undefined };
-  const { config, delay, report, workers: _, log: __, quiet, ...files } = flags;
+  const { config, delay, report, workers: _, log: __, quiet: ___, ...files } = flags;
   const chosen = config === undefined ? undefined : await configText(config);
   await withReporter(flags, {}, async (reporter, running) => {
     const { signal } = running;
-    const prepared = await prepareFiles({ ...files, prices }, quiet === true, signal);
+    const prepared = await prepareFiles({ ...files, prices }, reporter, signal);
+    reporter.finish();
     const isPanel = prepared.tickers.length >= PANEL_TICKERS;
     const text = withDelay(chosen ?? (await configText(isPanel ? "pooled-lightgbm" : "ridge")), delay);
     const policy = { allowed: [] };

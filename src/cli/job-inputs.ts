@@ -38,13 +38,12 @@ export async function jobInputs(flags: InputFlags, reporter: Reporter, mayLack =
     reporter.write({ level: "info", message }, printable(message));
   }
   const config = flags.config ?? CONFIG ?? "";
-  const faults = [
-    { flag: "--feature-url", variable: "FEATURE_URL", value: features },
-    { flag: "--data-extractor-url", variable: "DATA_EXTRACTOR_URL", value: prices },
-    { flag: "--config", variable: "CONFIG", value: config },
-  ].flatMap(({ flag, variable, value }) =>
-    value.trim() !== "" ? [] : [{ path: flag, message: `is required: give ${flag} or set ${variable}` }],
-  );
+  const required = { FEATURE_URL: features, DATA_EXTRACTOR_URL: prices, CONFIG: config };
+  const faults = Object.entries(required).flatMap(([variable, value]) => {
+    const path = `--${variable.toLowerCase().replaceAll("_", "-")}`;
+    const message = `is required: give ${path} or set ${variable}`;
+    return value.trim() === "" ? [{ path, message }] : [];
+  });
   if (faults.length > 0 && !mayLack) throw invalidRequest(faults);
   return {
     featureUrl: features,
@@ -115,7 +114,7 @@ export async function configText(value: string): Promise<string> {
 
 /** Runs what a command does with a reporter on stderr, until a signal cancels it. */
 export async function withReporter<T>(
-  { log, quiet }: ReportFlags,
+  { log, quiet }: Omit<ReportFlags, "workers">,
   more: Pick<ReporterOptions, "tickersShown" | "workers">,
   run: (reporter: Reporter, context: Pick<JobContext, "report" | "notice" | "signal">) => Promise<T>,
 ): Promise<T> {

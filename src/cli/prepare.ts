@@ -4,8 +4,8 @@ import { COMPRESSIONS, INPUT_FORMATS } from "../contract/config/input-formats.ts
 import { counted, printable } from "../contract/errors/wording.ts";
 import type { PreparedBlobs, PrepareOptions } from "../prepare/prepare-prices.ts";
 import { addCommand, type FlagsOf, PRICE_OPTIONS } from "./command.ts";
-import { Reporter, type ReporterOptions } from "./terminal/reporter.ts";
-import { untilSignal } from "./terminal/signals.ts";
+import { withReporter } from "./job-inputs.ts";
+import type { Reporter } from "./terminal/reporter.ts";
 
 export function addPrepare(program: Command): void {
   addCommand(program, "prepare", {
@@ -40,7 +40,11 @@ Example:
 stdout carries a JSON object with the two paths and a summary, or a few lines if it is a terminal.
 docs/prepare.md lists the features.`,
     run: async ({ json, ...flags }) => {
-      const prepared = await untilSignal((signal) => prepareFiles(flags, json === true, signal));
+      // A bar on a terminal, and nothing but sentences elsewhere.
+      const quiet = json || !process.stderr.isTTY || undefined;
+      const prepared = await withReporter({ log: "text", quiet }, {}, (reporter, { signal }) =>
+        prepareFiles(flags, reporter, signal),
+      );
       const isText = process.stdout.isTTY === true && !json;
       process.stdout.write(isText ? preparedText(prepared) : jsonText(prepared));
     },
@@ -50,37 +54,23 @@ docs/prepare.md lists the features.`,
 type PriceFlags = FlagsOf<typeof PRICE_OPTIONS> &
   Omit<PrepareOptions, "tickers"> & { readonly prices: string; readonly out: string };
 
-/** Prepares what the flags name, and shows on stderr how far it is. */
+/** Prepares what the flags name. */
 export async function prepareFiles(
   { prices, features, out, tickers, ...options }: PriceFlags,
-  isQuiet: boolean,
+  reporter: Reporter,
   signal: AbortSignal,
 ): Promise<PreparedBlobs> {
   const { preparePrices } = await import("../prepare/prepare-prices.ts");
-  const { finish, ...following } = follow(process.stderr, isQuiet);
   return preparePrices({
     csvPath: prices,
     featuresPath: features,
     outFolder: out,
     options: { ...options, tickers: tickers?.split(",").map((ticker) => ticker.trim()) },
-    ...following,
+    report: (sentence) => reporter.write({}, sentence),
+    onProgress: (progress) => reporter.report({ kind: "progress", ...progress }),
     signal,
     limits: { tickers: blobLimits(process.env).tickers },
-  }).finally(finish);
-}
-
-/** Writes sentences to stderr and, on a terminal, a bar. */
-export function follow(stream: ReporterOptions["stream"], isQuiet: boolean) {
-  const hasBar = stream.isTTY === true && !isQuiet;
-  const reporter = new Reporter({ format: "text", quiet: !hasBar, stream });
-  const started = performance.now();
-  return {
-    report: (sentence: string) => reporter.write({}, sentence),
-    onProgress: (progress: { stage: "read" | "write"; done: number; total?: number }) => {
-      if (performance.now() - started >= 2_000) reporter.report({ kind: "progress", ...progress });
-    },
-    finish: () => reporter.finish(),
-  };
+  });
 }
 
 export function preparedText(prepared: PreparedBlobs): string {

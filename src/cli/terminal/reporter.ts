@@ -18,15 +18,12 @@ export interface ReporterOptions {
   readonly workers?: number;
 }
 
-const LABELS: Record<Stage, string> = {
+/** Of the stages that their progress calls otherwise. */
+const LABELS: Partial<Record<Stage, string>> = {
   read: "reading",
   fit: "fitting",
   evaluate: "evaluating",
   write: "writing",
-  truncation: "truncation",
-  restatement: "restatement",
-  foresight: "foresight",
-  skill: "skill",
 };
 const MILLISECONDS_BETWEEN = { bar: 80, line: 2_000 };
 const BAR_CELLS = 24;
@@ -126,17 +123,18 @@ export class Reporter {
     this.#lastWritten = now;
     const eta = hasEnded ? 0 : this.#secondsLeft(event, began, now);
     const left = eta ? `, ${eta} s left` : "";
+    const label = LABELS[stage] ?? stage;
     if (!asBar) {
       this.write(
         { level: "info", ...event, eta_seconds: eta },
-        `${LABELS[stage]}: ${amount(event)}${epochText(event)}${left}`,
+        `${label}: ${amount(event)}${epochText(event)}${left}`,
       );
       return;
     }
     const filled = total ? Math.round(Math.min(1, done / total) * BAR_CELLS) : 0;
     const bar = "█".repeat(filled) + "░".repeat(BAR_CELLS - filled);
     const whose = networkText(event, event.ticker?.slice(0, TICKER_CELLS));
-    stream.write(`\r\x1b[K${LABELS[stage].padEnd(10)} ${bar} ${amount(event)}${whose}${left}`);
+    stream.write(`\r\x1b[K${label.padEnd(10)} ${bar} ${amount(event)}${whose}${left}`);
     this.#barShown = true;
   }
 
