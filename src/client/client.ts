@@ -88,10 +88,7 @@ export class MucastClient {
     return this.#ask("tickers", { method: "POST", path: "/v1/validate", headers: JSON_TYPE, body, signal });
   }
 
-  /**
-   * Checks the inputs of a job for look-ahead.
-   * @returns the operation; once it has succeeded, getVerdict returns the findings.
-   */
+  /** Checks the inputs of a job for look-ahead. Once the operation has succeeded, getVerdict returns the findings. */
   audit(payload: AuditPayload | string, options: SubmitOptions = {}): Promise<OperationView> {
     return this.#submit("audit", payload, options);
   }
@@ -114,19 +111,13 @@ export class MucastClient {
     return this.#connection.send({ path: `${operationPath(id)}/payload`, signal }, objectText);
   }
 
-  /**
-   * The forecasts of an operation that succeeded: for the named tickers, or for those with the largest |mu|.
-   * @throws MucastApiError not_found; no_result if it has not succeeded.
-   */
+  /** The forecasts of an operation: for the named tickers, or for those with the largest |mu|. @throws MucastApiError not_found; no_result. */
   async getForecast(id: string, { signal, tickers, limit }: ForecastOptions = {}): Promise<ForecastView> {
     const path = `${operationPath(id)}/forecast`;
     return this.#ask("forecasts", { path, query: { tickers, limit }, signal });
   }
 
-  /**
-   * The verdict of an audit or a replay that succeeded.
-   * @throws MucastApiError not_found; no_result if it has not succeeded; other_result for a job.
-   */
+  /** The verdict of an audit or a replay. @throws MucastApiError not_found; no_result before it succeeds; other_result for a job. */
   async getVerdict(id: string, { signal }: CallOptions = {}): Promise<VerdictView> {
     return this.#ask("output_name", { path: `${operationPath(id)}/verdict`, signal });
   }
@@ -140,18 +131,12 @@ export class MucastClient {
     return this.#connection.send({ path: `${operationPath(id)}/report`, signal }, htmlText);
   }
 
-  /**
-   * Makes a link that opens the report of an operation in a browser without credentials: once, and for a minute.
-   * @throws MucastApiError like getReport.
-   */
+  /** Makes a link that opens the report of an operation in a browser without credentials: once, and for a minute. @throws like getReport. */
   async createReportLink(id: string, { signal }: CallOptions = {}): Promise<ReportLink> {
     return this.#ask("url", { method: "POST", path: `${operationPath(id)}/report-link`, signal });
   }
 
-  /**
-   * Makes such a link to a report that compares the outputs of several operations, at most eight, in the order of the ids.
-   * @throws MucastApiError like getReport, for any of them.
-   */
+  /** Makes such a link to a report that compares the outputs of at most eight operations, in the order of the ids. @throws like getReport. */
   async createComparisonLink(ids: readonly string[], { signal }: CallOptions = {}): Promise<ReportLink> {
     return this.#ask("url", { method: "POST", path: "/v1/report-link", query: { id: ids }, signal });
   }
@@ -183,8 +168,7 @@ export class MucastClient {
   }
 
   /**
-   * Submits a job, an audit or a replay, and waits for its end. A submit whose answer is lost is sent again with the same key, so that there
-   * is only one job.
+   * Submits a job, an audit or a replay once, even if an answer is lost, and waits for its end.
    * @throws MucastApiError with its problem if it is refused, Failed or Canceled; the errors that RunOptions names.
    */
   async runAndWait<K extends SubmittedOperation>(

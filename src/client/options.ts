@@ -18,21 +18,21 @@ export interface SubmitOptions extends CallOptions {
   readonly wait?: number | undefined;
 }
 
-export interface ListOptions extends CallOptions {
-  readonly status?: OperationStatus | undefined;
-  readonly operation?: SubmittedOperation | undefined;
-  /** Operations that have all of these tags. */
-  readonly tag?: readonly string[] | undefined;
-  /** 1 to 100 operations per page. */
+interface PageOptions extends CallOptions {
+  /** 1 to 100 entries per page. */
   readonly limit?: number | undefined;
   readonly cursor?: string | undefined;
 }
 
-export interface BlobListOptions extends CallOptions {
+export interface ListOptions extends PageOptions {
+  readonly status?: OperationStatus | undefined;
+  readonly operation?: SubmittedOperation | undefined;
+  /** Operations that have all of these tags. */
+  readonly tag?: readonly string[] | undefined;
+}
+
+export interface BlobListOptions extends PageOptions {
   readonly kind?: BlobKind | undefined;
-  /** 1 to 100 blobs per page. */
-  readonly limit?: number | undefined;
-  readonly cursor?: string | undefined;
 }
 
 export interface ForecastOptions extends CallOptions {
@@ -73,10 +73,9 @@ export interface BlobWriteOptions extends CallOptions {
   readonly isNew?: boolean | undefined;
 }
 
-export interface RunOptions {
-  /** Aborts the wait; the job continues. */
-  readonly signal?: AbortSignal | undefined;
-  /** Milliseconds to wait in total; then a TimeoutError, and the job continues. */
+/** The job continues after an abort and a timeout. */
+export interface RunOptions extends CallOptions {
+  /** Milliseconds to wait in total; then a TimeoutError. */
   readonly timeout?: number | undefined;
   readonly onEvent?: ((event: StoredEvent | Snapshot) => void) | undefined;
 }
