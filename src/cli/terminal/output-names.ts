@@ -1,7 +1,9 @@
+import { cut } from "../../contract/errors/faults.ts";
 import { modelNameOf, type OutputSummary } from "../../outputs/output-summary.ts";
 
-/** A name with more settings would not fit into a table. */
+/** More settings, or longer ones, would not fit into a table. */
 const MAX_SETTINGS = 3;
+const MAX_VALUE = 20;
 
 /** Names that tell outputs apart: by their model, if that is the same by their tags, and if these are the same by settings that differ. */
 export function outputNames(outputs: readonly OutputSummary[]): string[] {
@@ -14,7 +16,7 @@ export function outputNames(outputs: readonly OutputSummary[]): string[] {
     );
     return differing
       .slice(0, MAX_SETTINGS)
-      .map(([path, value]) => `${path.split(".").at(-1)}=${value.replaceAll('"', "")}`);
+      .map(([path, value]) => `${path.split(".").at(-1)}=${cut(value.replaceAll('"', ""), MAX_VALUE)}`);
   });
 }
 
