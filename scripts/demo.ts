@@ -4,7 +4,7 @@ import { availableParallelism } from "node:os";
 import { relative } from "node:path";
 import { fileURLToPath } from "node:url";
 import { muRows, muTable } from "../src/cli/forecast.ts";
-import { reportPath } from "../src/cli/jobs/job-report.ts";
+import { reportPath } from "../src/cli/output-commands.ts";
 import { outputTable } from "../src/cli/terminal/output-table.ts";
 import { explain, Reporter } from "../src/cli/terminal/reporter.ts";
 import { untilSignal } from "../src/cli/terminal/signals.ts";

@@ -34,7 +34,7 @@ const TOGETHER: readonly RegExp[] = [
   /^src\/service\/telemetry\//,
   /^src\/executors\/process\//,
   /^src\/executors\/container-apps\/.*\.slow\./,
-  /^src\/cli\/(audit|choose|completion|export|jobs\/|outputs\/|replay|report)/,
+  /^src\/cli\/(audit|completion|job|output-commands|replay|run-job)/,
   /^(src\/audit\/|test\/end-to-end\/jobs\/audit-)/,
   /^src\/blob\/(folder\/|open-blob|remote\/)/,
   /^src\/replay\//,

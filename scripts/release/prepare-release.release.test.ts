@@ -37,6 +37,7 @@ test("a release has the package, an SBOM for each lock, the notes, and their che
     "SHA256SUMS",
     ...sboms,
     `mucast-${version}.tgz`,
+    `mucast_client-${version}-py3-none-any.whl`,
     "notes.md",
   ]);
   run("sha256sum", ["--check", "--strict", "SHA256SUMS"], out);

@@ -3,24 +3,26 @@ import { createHash } from "node:crypto";
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
-import { lockedPython } from "../locked-python.ts";
+import { clientEnvironment, lockedPython } from "../locked-python.ts";
 import { treeCommit } from "../tree-commit.ts";
 import { withoutDevelopment } from "./npm-sbom.ts";
 import { packageFaults } from "./package-faults.ts";
 import { changelogSections, readRelease } from "./release-files.ts";
 
-/** The locks of Python that a package and an image install from. */
+/** The locks of Python in a package or an image. */
 const PYTHON_LOCKS = ["ml", "dl", "dl-cpu", "ray"] as const;
 
 /**
- * Writes what is published with a release: the npm package, an SBOM for each lock, the notes, and the checksums of all of them.
- * @param folder is created, and must have been empty. @throws Error if the package contains a file that it should not, or lacks one.
+ * Writes what is published with a release: the packages, an SBOM for each lock, the notes, and all checksums.
+ * @param folder is created, and must have been empty. @throws Error if the package has a wrong file, or lacks one.
  */
 export function prepareRelease(checkout: string, folder: string): void {
   const out = resolve(folder);
   mkdirSync(out, { recursive: true });
   if (readdirSync(out).length > 0) throw new Error(`${folder} is not empty`);
   pack(checkout, out);
+  const wheel = "-m hatchling build --target wheel --directory".split(" ");
+  run(join(checkout, "clients/python"), clientEnvironment(), ...wheel, out);
   writeSboms(checkout, out);
   writeNotes(checkout, out);
   writeChecksums(out);
@@ -48,7 +50,6 @@ function writeSboms(checkout: string, out: string): void {
   }
 }
 
-/** The section of the changelog, with links that also work outside of the repository. */
 function writeNotes(checkout: string, out: string): void {
   const { version, source } = readRelease(checkout);
   const section = changelogSections(checkout).find(({ name }) => name === version);
@@ -57,16 +58,13 @@ function writeNotes(checkout: string, out: string): void {
   writeFileSync(join(out, "notes.md"), `${text}\n`);
 }
 
-/** For `sha256sum --check`. */
 function writeChecksums(out: string): void {
   const lines = readdirSync(out)
     .toSorted()
-    .map(
-      (name) =>
-        `${createHash("sha256")
-          .update(readFileSync(join(out, name)))
-          .digest("hex")}  ${name}\n`,
-    );
+    .map((name) => {
+      const hash = createHash("sha256").update(readFileSync(join(out, name)));
+      return `${hash.digest("hex")}  ${name}\n`;
+    });
   writeFileSync(join(out, "SHA256SUMS"), lines.join(""));
 }
 

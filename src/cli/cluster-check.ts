@@ -5,16 +5,7 @@ import type { Estimator } from "../contract/model-params/resolve.ts";
 import { LIBRARIES } from "../engine/environment/engine-status.ts";
 import { findEnvironment } from "../engine/environment/environment.ts";
 import { EnginePool } from "../engine/pool/pool.ts";
-import type { Greeting } from "../engine/pool/protocol.ts";
 import { inWorkFolder } from "../jobs/shared/work-folder.ts";
-
-/** What a look at a cluster has found. */
-interface ClusterStatus {
-  /** Whether both jobs can run there. */
-  readonly ready: boolean;
-  /** For people. */
-  readonly lines: readonly string[];
-}
 
 const RIDGE = { library: "sklearn", class: "Ridge", params: { alpha: 1 } } as unknown as Estimator;
 const TRIAL = { task: "trial", estimator: RIDGE, scaler: "none", columns: 2 } as const;
@@ -27,36 +18,32 @@ const GIB = 2 ** 30;
  * Connects to a cluster as a job of each kind does, and runs a test fit on each of its nodes. A cluster that cannot be used
  * is an answer, no error.
  * @param notice gets what the cluster keeps it waiting for, line by line.
+ * @returns whether both jobs can run there, and why, for people.
  */
 export async function clusterStatus(
   cluster: ClusterEngine,
   notice: (line: string) => void,
-): Promise<ClusterStatus> {
+): Promise<{ readonly ready: boolean; readonly lines: readonly string[] }> {
   const lines: string[] = [];
-  const titled = (ready: boolean): ClusterStatus => {
-    return { ready, lines: ["", `cluster ${cluster.url}: ${ready ? "ready" : "not ready"}`, ...lines] };
-  };
   try {
     const { python } = findEnvironment("ray");
     await inWorkFolder(async (workFolder) => {
-      const start = (libraries: readonly string[]) =>
-        EnginePool.start({ python, libraries, workFolder, cluster, notice });
-      lines.push(...(await withPool(start(LIBRARIES.ml), fitLines)));
-      lines.push(...(await withPool(start(LIBRARIES.dl), networkLines)));
+      for (const [libraries, describe] of [
+        [LIBRARIES.ml, fitLines],
+        [LIBRARIES.dl, networkLines],
+      ] as const) {
+        const pool = EnginePool.start({ python, libraries, workFolder, cluster, notice });
+        try {
+          lines.push(...(await describe(pool)));
+        } finally {
+          await pool.close();
+        }
+      }
     });
-    return titled(true);
+    return { ready: true, lines };
   } catch (error) {
     if (!(error instanceof MucastError)) throw error;
-    lines.push(error.message);
-    return titled(false);
-  }
-}
-
-async function withPool<T>(pool: EnginePool, body: (pool: EnginePool) => Promise<T>): Promise<T> {
-  try {
-    return await body(pool);
-  } finally {
-    await pool.close();
+    return { ready: false, lines: [...lines, error.message] };
   }
 }
 
@@ -71,6 +58,7 @@ async function fitLines(pool: EnginePool): Promise<string[]> {
   const rounds: number[] = [];
   for (let round = 0; round < ROUNDS; round++) rounds.push(await fitSeconds(pool));
   const slots = counted(greeting.slots!, "task");
+  const { python, ...libraries } = greeting.versions;
   return [
     `ray     ${ray}, connected in ${seconds(connected / 1_000)}; ${slots} of one thread at a time`,
     ...nodes.slice(0, NODES_SHOWN).map(({ name, cpus, gpus, memory_bytes }, i) => {
@@ -80,7 +68,8 @@ async function fitLines(pool: EnginePool): Promise<string[]> {
     ...(nodes.length > NODES_SHOWN ? [`        and ${nodes.length - NODES_SHOWN} more nodes`] : []),
     `        round trip of a fit ${seconds(rounds.toSorted((a, b) => a - b)[(ROUNDS - 1) / 2]!)}`,
     ...healthLines(greeting.cluster?.variables ?? {}),
-    ...versionLines(greeting),
+    `python  ${python}`,
+    ...Object.entries(libraries).map(([name, version]) => `        ${name} ${version}`),
     `        ${greeting.machine.processor}`,
   ];
 }
@@ -96,13 +85,6 @@ async function networkLines(pool: EnginePool): Promise<string[]> {
   const { device } = await pool.run({ task: "device", device: "auto" });
   const greeting = await pool.greeting;
   return [`        torch ${greeting.versions.torch}, networks on ${device}`];
-}
-
-function versionLines({ versions: { python, ...libraries } }: Greeting): string[] {
-  return [
-    `python  ${python}`,
-    ...Object.entries(libraries).map(([name, version]) => `        ${name} ${version}`),
-  ];
 }
 
 function seconds(value: number): string {

@@ -2,31 +2,23 @@ import { Command } from "commander";
 import { withoutSignature } from "../blob/policy.ts";
 import { MUCAST_BUILD_TEXT } from "../contract/version.ts";
 import { addAudit } from "./audit.ts";
-import { addChoose } from "./choose.ts";
-import { addCompletion } from "./completion.ts";
 import { addDb } from "./db.ts";
-import { addDoctor } from "./doctor.ts";
-import { addExamples } from "./examples.ts";
-import { addExport } from "./export.ts";
+import { addDoctor, addSetup } from "./environments.ts";
 import { addForecast } from "./forecast.ts";
-import { addRunDlJob, addRunMlJob } from "./jobs/run-job.ts";
-import { addValidate } from "./jobs/validate.ts";
 import { addKeys } from "./keys.ts";
 import { addMcp } from "./mcp.ts";
-import { addList } from "./outputs/list.ts";
+import { addChoose, addExport, addList, addReport, addShow } from "./output-commands.ts";
 import { addPrepare } from "./prepare.ts";
+import { addCompletion, addPrintedFiles } from "./printed-files.ts";
 import { addReplay } from "./replay.ts";
-import { addReport } from "./report.ts";
-import { addSchema } from "./schema.ts";
+import { addJobs } from "./run-job.ts";
 import { addServe } from "./serve.ts";
-import { addSetup } from "./setup.ts";
-import { addShow } from "./show.ts";
+import { addValidate } from "./validate.ts";
 
-/** Every command, in the order of the help. README.md has a row for each; a test checks that. */
-const COMMANDS: readonly ((program: Command) => void)[] = [
+/** All commands, in the order of the help. README.md has a row for each; a test checks that. */
+const COMMANDS = [
   addForecast,
-  addRunMlJob,
-  addRunDlJob,
+  addJobs,
   addValidate,
   addAudit,
   addReplay,
@@ -40,8 +32,7 @@ const COMMANDS: readonly ((program: Command) => void)[] = [
   addMcp,
   addKeys,
   addDb,
-  addExamples,
-  addSchema,
+  addPrintedFiles,
   addDoctor,
   addSetup,
   addCompletion,

@@ -2,8 +2,10 @@ import type { Command } from "commander";
 import { MucastError } from "../contract/errors/errors.ts";
 import { counted } from "../contract/errors/wording.ts";
 import type { Database } from "../service/database/database.ts";
-import type { Migration } from "../service/database/schema.ts";
 import type { ServiceSettings } from "../service/settings/load-settings.ts";
+import { addCommand, type FlagsOf, SETTINGS_OPTIONS } from "./command.ts";
+
+type DbFlags = FlagsOf<typeof SETTINGS_OPTIONS>;
 
 /** Adds `mucast db`. The database is loaded only when it is opened. */
 export function addDb(program: Command): void {
@@ -11,32 +13,32 @@ export function addDb(program: Command): void {
     .command("db")
     .description("show, migrate and back up the database of a service, and find orphaned blobs")
     .addHelpText("after", HELP);
-  withSettings(db.command("status"))
-    .description("show the version of the database, and what this program would change; changes nothing")
-    .action(status);
-  withSettings(db.command("migrate"))
-    .description("bring the tables to the version of this program, as a service does when it starts")
-    .action(migrate);
-  withSettings(db.command("backup"))
-    .description("copy the embedded database into a new file, also while services run")
-    .argument("<file>", "the new file; an existing one is refused")
-    .action(backup);
-  withSettings(db.command("orphans"))
-    .description(
-      "list the blobs that the database does not name, as after a restore; services may run meanwhile",
-    )
-    .option("--remove", "remove the listed blobs")
-    .option(
-      "--root",
-      "include blobs directly in data/, where files that you have put there have no record either",
-    )
-    .action(orphans);
-}
-
-function withSettings(command: Command): Command {
-  return command
-    .option("--data-dir <folder>", "folder of the database and the blobs [env: MUCAST_DATA_DIR]")
-    .option("--settings <file>", "settings as JSON; see docs/configuration.md [env: MUCAST_SETTINGS]");
+  const options = SETTINGS_OPTIONS;
+  addCommand(db, "status", {
+    about: "show the version of the database, and what this program would change; changes nothing",
+    options,
+    run: status,
+  });
+  addCommand(db, "migrate", {
+    about: "bring the tables to the version of this program, as a service does when it starts",
+    options,
+    run: migrate,
+  });
+  addCommand(db, "backup", {
+    about: "copy the embedded database into a new file, also while services run",
+    argument: ["<file>", "the new file; an existing one is refused"],
+    options,
+    run: backup,
+  });
+  addCommand(db, "orphans", {
+    about: "list the blobs that the database does not name, as after a restore; services may run meanwhile",
+    options: {
+      ...options,
+      remove: ["--remove", "remove the listed blobs"],
+      root: ["--root", "include blobs directly in data/, such as files of your own"],
+    },
+    run: ({ remove, root, ...flags }) => listOrphans(flags, remove === true, root === true),
+  });
 }
 
 const HELP = `
@@ -48,20 +50,14 @@ Examples:
 Services may run meanwhile, except for migrate. For an embedded database, run the commands as the user of the data folder. Back up
 PostgreSQL (DATABASE_URL) with its own tools, such as pg_dump (docs/deploying.md).`;
 
-interface DbFlags {
-  readonly dataDir?: string;
-  readonly settings?: string;
-}
-
 async function status(flags: DbFlags): Promise<void> {
   const { VERSION, schemaVersion } = await import("../service/database/schema.ts");
-  const [name, version] = await withDatabase(flags, async (database, shown) => [
-    shown,
-    await schemaVersion(database),
-  ]);
-  process.stdout.write(
-    `${name}, version ${version}; this mucast has version ${VERSION}\n${advice(version, VERSION)}\n`,
-  );
+  await withDatabase(flags, async (database, name) => {
+    const version = await schemaVersion(database);
+    process.stdout.write(
+      `${name}, version ${version}; this mucast has version ${VERSION}\n${advice(version, VERSION)}\n`,
+    );
+  });
 }
 
 function advice(version: number, known: number): string {
@@ -74,18 +70,17 @@ function advice(version: number, known: number): string {
 
 async function migrate(flags: DbFlags): Promise<void> {
   const { migrate: migrateTables } = await import("../service/database/schema.ts");
-  const [name, { from, to, seconds }] = await withDatabase(
-    flags,
-    async (database, shown): Promise<[string, Migration]> => [shown, await migrateTables(database)],
-  );
-  process.stdout.write(
-    from === to
-      ? `Nothing to migrate in the ${name}.\n`
-      : `Migrated the ${name} from version ${from} to ${to} in ${seconds} s.\n`,
-  );
+  await withDatabase(flags, async (database, name) => {
+    const { from, to, seconds } = await migrateTables(database);
+    process.stdout.write(
+      from === to
+        ? `Nothing to migrate in the ${name}.\n`
+        : `Migrated the ${name} from version ${from} to ${to} in ${seconds} s.\n`,
+    );
+  });
 }
 
-async function backup(file: string, flags: DbFlags): Promise<void> {
+async function backup(flags: DbFlags, file: string): Promise<void> {
   const settings = await settingsOf(flags);
   if (settings.database_url !== undefined) {
     const message = "the database is PostgreSQL (DATABASE_URL); back it up with pg_dump (docs/deploying.md)";
@@ -96,46 +91,53 @@ async function backup(file: string, flags: DbFlags): Promise<void> {
   process.stdout.write(`${file}\n`);
 }
 
-async function orphans({
-  remove: removes = false,
-  root: withRoot = false,
-  ...flags
-}: DbFlags & { readonly remove?: boolean; readonly root?: boolean }): Promise<void> {
+async function listOrphans(flags: DbFlags, removes: boolean, withRoot: boolean): Promise<void> {
   const { openStorage } = await import("../service/blobs/storage.ts");
   const { findOrphans, namesAnyBlob, removeOrphan } = await import("../service/blobs/orphans.ts");
-  const { store } = await openStorage(await settingsOf(flags), process.env);
-  const found = { blobs: 0, bytes: 0, left: 0, young: 0 };
-  let allOldAt = new Date(0);
-  let name: string;
-  try {
-    name = await withDatabase(flags, async (database, shown) => {
-      await requireCurrent(database);
-      const { db } = database;
+  const { VERSION, schemaVersion } = await import("../service/database/schema.ts");
+  let [blobs, bytes, atRoot, young, allOldAt] = [0, 0, 0, 0, new Date(0)];
+  await withDatabase(flags, async (database, name, settings) => {
+    const version = await schemaVersion(database);
+    if (version !== VERSION) {
+      const message = `the database has version ${version}, and this mucast ${VERSION}; see mucast db status`;
+      throw new MucastError("unavailable", message, { value: version });
+    }
+    const { db } = database;
+    const { store } = await openStorage(settings, process.env);
+    try {
       const mayRemove = removes && (await namesAnyBlob(db, store));
       for await (const orphan of findOrphans(db, store)) {
         const { space, key, size, modifiedAt, isAtRoot, oldAt } = orphan;
         if (oldAt > new Date()) {
-          found.young++;
+          young++;
           if (oldAt > allOldAt) allOldAt = oldAt;
-          continue;
+        } else if (isAtRoot && !withRoot) atRoot++;
+        else {
+          if (removes && !mayRemove) throw isOfOtherStorage(name);
+          if (removes && !(await removeOrphan(db, store, orphan))) continue;
+          blobs++;
+          bytes += size;
+          const path = space === "" ? key : `${space}/${key}`;
+          process.stdout.write(`${path}\t${size}\t${modifiedAt.toISOString()}\n`);
         }
-        if (isAtRoot && !withRoot) {
-          found.left++;
-          continue;
-        }
-        if (removes && !mayRemove) throw isOfOtherStorage(shown);
-        if (removes && !(await removeOrphan(db, store, orphan))) continue;
-        found.blobs++;
-        found.bytes += size;
-        const path = space === "" ? key : `${space}/${key}`;
-        process.stdout.write(`${path}\t${size}\t${modifiedAt.toISOString()}\n`);
       }
-      return shown;
-    });
-  } finally {
-    await store.close();
-  }
-  process.stderr.write(orphanSummary(found, { name, removed: removes, allOldAt }));
+    } finally {
+      await store.close();
+    }
+    const total = `${counted(blobs, "blob")} that the ${name} does not name, ${counted(bytes, "byte")}`;
+    const lines = [removes ? `Removed ${total}.` : `${total}. --remove removes them.`];
+    if (blobs === 0) lines[0] = `No orphaned blobs according to the ${name}.`;
+    if (atRoot > 0) {
+      const what = `${counted(atRoot, "blob")} directly in data/ without a record`;
+      lines.push(`${what}, perhaps your own files: --root includes them.`);
+    }
+    if (young > 0) {
+      const what = `${counted(young, "blob")} without a record, less than an hour old`;
+      const why = `an upload or a job may still record them. Run this again after ${allOldAt.toISOString()}.`;
+      lines.push(`Left out ${what}: ${why}`);
+    }
+    process.stderr.write(`${lines.join("\n")}\n`);
+  });
 }
 
 function isOfOtherStorage(name: string): MucastError {
@@ -143,53 +145,27 @@ function isOfOtherStorage(name: string): MucastError {
   return new MucastError("invalid_request", message, { path: "--remove" });
 }
 
-function orphanSummary(
-  { blobs, bytes, left, young }: Readonly<Record<"blobs" | "bytes" | "left" | "young", number>>,
-  { name, removed, allOldAt }: { readonly name: string; readonly removed: boolean; readonly allOldAt: Date },
-) {
-  const total = `${counted(blobs, "blob")} that the ${name} does not name, ${counted(bytes, "byte")}`;
-  const found =
-    blobs === 0
-      ? `No orphaned blobs according to the ${name}.`
-      : removed
-        ? `Removed ${total}.`
-        : `${total}. --remove removes them.`;
-  const others = `${counted(left, "blob")} directly in data/ without a record, perhaps your own files: --root includes them.`;
-  const tooYoung = `Left out ${counted(young, "blob")} without a record, less than an hour old: an upload or a job may still record them. Run this again after ${allOldAt.toISOString()}.`;
-  return [found, ...(left === 0 ? [] : [others]), ...(young === 0 ? [] : [tooYoung]), ""].join("\n");
-}
-
-/** @throws MucastError unavailable if the tables have another version: a change of them is not what was asked for. */
-async function requireCurrent(database: Database): Promise<void> {
-  const { VERSION, schemaVersion } = await import("../service/database/schema.ts");
-  const version = await schemaVersion(database);
-  if (version === VERSION) return;
-  const message = `the database has version ${version}, and this mucast ${VERSION}; see mucast db status`;
-  throw new MucastError("unavailable", message, { value: version });
-}
-
 /** @param body gets the existing database with the tables that it has, and its name without user and password. */
-async function withDatabase<T>(
+async function withDatabase(
   flags: DbFlags,
-  body: (database: Database, name: string) => Promise<T>,
-): Promise<T> {
+  body: (database: Database, name: string, settings: ServiceSettings) => Promise<void>,
+): Promise<void> {
   const settings = await settingsOf(flags);
   const { database_url: url, data_dir: dataDir } = settings;
   const { openUnmigrated } = await import("../service/database/database.ts");
-  if (url === undefined) (await import("../service/database/sqlite.ts")).requireSqlite(dataDir);
+  const { requireSqlite } = await import("../service/database/sqlite.ts");
+  const { postgresName } = await import("../service/database/postgres.ts");
+  if (url === undefined) requireSqlite(dataDir);
   const database = await openUnmigrated(settings);
   try {
-    const name =
-      url === undefined
-        ? `embedded database in ${dataDir}`
-        : (await import("../service/database/postgres.ts")).postgresName(url);
-    return await body(database, name);
+    const name = url === undefined ? `embedded database in ${dataDir}` : postgresName(url);
+    await body(database, name, settings);
   } finally {
     await database.close();
   }
 }
 
-async function settingsOf({ dataDir, settings: file }: DbFlags): Promise<ServiceSettings> {
+async function settingsOf(flags: DbFlags): Promise<ServiceSettings> {
   const { loadSettings } = await import("../service/settings/load-settings.ts");
-  return loadSettings({ data_dir: dataDir, settings: file }, process.env);
+  return loadSettings(flags, process.env);
 }

@@ -1,11 +1,10 @@
 import "../contract/machine/without-maglev.ts";
-import { inspect } from "node:util";
 import { CommanderError } from "commander";
 import { MucastError } from "../contract/errors/errors.ts";
 import { causeOf } from "../contract/errors/system-error.ts";
 import { createProgram } from "./commands.ts";
 import { explain, Reporter } from "./terminal/reporter.ts";
-import { cancelSignal } from "./terminal/signals.ts";
+import { canceledExitCode } from "./terminal/signals.ts";
 
 const program = createProgram();
 
@@ -43,9 +42,6 @@ function exitCodeOf(error: unknown): number {
     quiet: quiet === true,
     stream: process.stderr,
   });
-  const code = explain(
-    error instanceof Error ? error : new MucastError("internal", inspect(error)),
-    reporter,
-  );
-  return error instanceof MucastError && error.code === "canceled" ? cancelSignal().exitCode : code;
+  const code = explain(error, reporter);
+  return error instanceof MucastError && error.code === "canceled" ? canceledExitCode() : code;
 }

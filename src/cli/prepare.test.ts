@@ -1,30 +1,6 @@
 import assert from "node:assert/strict";
-import { PassThrough } from "node:stream";
 import { test } from "node:test";
-import { follow, preparedText } from "./prepare.ts";
-
-test("prepare shows a bar after two seconds, on a terminal and without --json", (t) => {
-  let now = 0;
-  t.mock.method(performance, "now", () => now);
-  const written = (isTTY: boolean, isJson: boolean) => {
-    now = 0;
-    const stream = Object.assign(new PassThrough(), { isTTY });
-    const { report, onProgress, finish } = follow(stream, isJson);
-    onProgress({ stage: "read", done: 1e6 });
-    now = 2_000;
-    onProgress({ stage: "read", done: 2e6 });
-    report("2 tickers");
-    now = 4_000;
-    onProgress({ stage: "write", done: 1, total: 2 });
-    finish();
-    return String(stream.read() ?? "").replaceAll("\r\u001b[K", "<erased>");
-  };
-
-  const shown = written(true, false);
-  assert.match(shown, /^<erased>reading .* 2\.0 MB<erased>2 tickers\n<erased>writing .* 1 of 2<erased>$/);
-  assert.equal(written(true, true), "2 tickers\n");
-  assert.equal(written(false, false), "2 tickers\n");
-});
+import { preparedText } from "./prepare.ts";
 
 test("on a terminal, prepare ends with a few lines, whatever the number of tickers", () => {
   const prepared = {

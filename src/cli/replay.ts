@@ -5,26 +5,27 @@ import { counted, printable } from "../contract/errors/wording.ts";
 import { REPLAY_EXITS, type ReplayBlob } from "../contract/output/replay-blob.ts";
 import { fromDifference } from "../replay/differences.ts";
 import { replayOutput } from "../replay/replay.ts";
-import {
-  configText,
-  jobResources,
-  noticeOf,
-  type ReportFlags,
-  reporterOf,
-  withEngineFlags,
-  withReportFlags,
-} from "./jobs/job-options.ts";
-import { type OutputFlags, oneOutput, withOutputs } from "./outputs/output-arguments.ts";
+import { addCommand, ENGINE_OPTIONS, type FlagsOf, REPORT_OPTIONS } from "./command.ts";
+import { configText, jobResources, withReporter } from "./job-inputs.ts";
+import { inputLocations, OUTPUT_OPTION, OUTPUTS_ARGUMENT, oneOutput } from "./locations.ts";
 import { table } from "./terminal/output-table.ts";
-import { untilSignal } from "./terminal/signals.ts";
 
-interface ReplayFlags extends ReportFlags, OutputFlags {
-  readonly featureUrl?: string;
-  readonly dataExtractorUrl?: string;
-  readonly config?: string;
-}
+const OPTIONS = {
+  ...OUTPUT_OPTION,
+  feature_url: ["--feature-url <location>", "feature blob, or a folder, if it has moved"],
+  data_extractor_url: ["--data-extractor-url <location>", "data-extraction blob, likewise"],
+  config: ["--config <file|json>", "the job's config, if the output does not record it"],
+  portable: ["--portable", "pin the kernels (automatic if the output records that the job did)"],
+  ...ENGINE_OPTIONS,
+  ...REPORT_OPTIONS,
+} as const;
 
-const HELP = `
+export function addReplay(program: Command): void {
+  addCommand(program, "replay", {
+    about: "run the job of an output again and compare the bytes",
+    argument: OUTPUTS_ARGUMENT,
+    options: OPTIONS,
+    help: `
 Examples:
   mucast replay latest
   mucast replay ml_engine_42.json --feature-url data/feature_engine_1.json \\
@@ -32,82 +33,64 @@ Examples:
 
 Without the flags for inputs, it reads the blobs at the recorded URLs, or else files with the recorded names beside the output.
 The job runs in a temporary folder, which is removed. stdout carries the verdict as one JSON object; stderr shows it as text.
-Exit codes: 0 identical, 6 differs, 7 cannot be replayed; errors have the exit codes of the jobs. See docs/audit.md.`;
-
-export function addReplay(program: Command): void {
-  const command = program
-    .command("replay")
-    .description("run the job of an output again and compare the bytes");
-  withOutputs(command)
-    .option("--feature-url <location>", "the feature blob, if it is no longer at its recorded location")
-    .option(
-      "--data-extractor-url <location>",
-      "the data-extraction blob, if it is no longer at its recorded location",
-    )
-    .option(
-      "--config <file|json>",
-      "the job's config, for an output of an older version that did not record it",
-    )
-    .option("--portable", "pin the kernels (automatic if the output records that the job did)");
-  withReportFlags(withEngineFlags(command))
-    .addHelpText("after", HELP)
-    .action(async (named: readonly string[], flags: ReplayFlags) => {
-      const outputUrl = await oneOutput(named, flags);
-      const resources = jobResources(flags, process.env);
-      const reporter = reporterOf(flags, { workers: resources.workers });
-      try {
-        const request = {
-          id: process.env.OPERATION_ID || randomUUID(),
-          outputUrl,
-          featureUrl: flags.featureUrl,
-          dataExtractorUrl: flags.dataExtractorUrl,
-          config: flags.config === undefined ? undefined : configText(flags.config),
-          blobUrl: process.env.BLOB_URL,
-        };
-        const policy = blobPolicy(process.env);
-        const verdict = await untilSignal((signal) =>
-          replayOutput(request, {
-            ...resources,
-            notice: noticeOf(reporter),
-            portable: flags.portable,
-            policy,
-            report: reporter.report,
-            signal,
-          }),
-        );
-        reporter.finish();
-        process.stdout.write(`${JSON.stringify(verdict)}\n`);
-        if (flags.log === "text") reporter.write({}, asText(verdict));
-        process.exitCode = REPLAY_EXITS[verdict.verdict as keyof typeof REPLAY_EXITS];
-      } finally {
-        reporter.finish();
-      }
-    });
+Exit codes: 0 identical, 6 differs, 7 cannot be replayed; errors have the exit codes of the jobs. See docs/audit.md.`,
+    run: replay,
+  });
 }
 
-function asText(replay: ReplayBlob): string {
-  const { verdict, reason, compared, differences, lacks, inputs, problem } = replay;
-  const lines = [`${replay.output.url}: ${TITLES[verdict as keyof typeof TITLES]}`];
-  if (compared !== undefined) {
-    lines.push(`  ${counted(compared.numbers, "number")} compared, SHA-256 ${compared.sha256}`);
-  }
-  if (lacks.length > 0) lines.push(`  not recorded, so not compared: ${lacks.join(", ")}`);
-  if (differences !== undefined) lines.push(...differenceLines(differences));
-  for (const input of Object.values(inputs ?? {})) lines.push(...changeLines(input.url, input.change));
-  if (reason !== undefined) lines.push(`  ${reason.code}: ${reason.message}`);
-  if (problem !== undefined) lines.push(`  ${problem.code}: ${problem.detail}`);
-  if (reason !== undefined) lines.push(`  ${reason.advice}`);
-  return lines.map(printableLines).join("\n");
+async function replay(flags: FlagsOf<typeof OPTIONS>, words: readonly string[]): Promise<void> {
+  const outputUrl = await oneOutput(words, flags);
+  const resources = jobResources(flags);
+  await withReporter(flags, { workers: resources.workers }, async (reporter, running) => {
+    const { features, prices } = await inputLocations(flags.feature_url, flags.data_extractor_url);
+    const request = {
+      id: process.env.OPERATION_ID || randomUUID(),
+      outputUrl,
+      featureUrl: features,
+      dataExtractorUrl: prices,
+      config: flags.config === undefined ? undefined : await configText(flags.config),
+      blobUrl: process.env.BLOB_URL,
+    };
+    const context = { ...resources, ...running, portable: flags.portable, policy: blobPolicy(process.env) };
+    const verdict = await replayOutput(request, context);
+    reporter.finish();
+    process.stdout.write(`${JSON.stringify(verdict)}\n`);
+    if (flags.log === "text") reporter.write({}, asText(verdict));
+    process.exitCode = REPLAY_EXITS[verdict.verdict as keyof typeof REPLAY_EXITS];
+  });
 }
 
 const TITLES = { identical: "identical", differs: "differs", cannot_replay: "cannot be replayed" };
 
-function differenceLines({ first, largest, members }: NonNullable<ReplayBlob["differences"]>): string[] {
-  const rows = [["first", first], ...(largest === null ? [] : [["largest", largest]])] as [
-    string,
-    typeof first,
-  ][];
-  const shown = rows.map(([name, { path, recorded, replayed }]) => [name, path, ...show(recorded, replayed)]);
+function asText(replayed: ReplayBlob): string {
+  const { output, verdict, reason, compared, differences, lacks, inputs, problem } = replayed;
+  const lines = [`${output.url}: ${TITLES[verdict as keyof typeof TITLES]}`];
+  if (compared !== undefined) {
+    lines.push(`  ${counted(compared.numbers, "number")} compared, SHA-256 ${compared.sha256}`);
+  }
+  if (lacks.length > 0) lines.push(`  not recorded, so not compared: ${lacks.join(", ")}`);
+  if (differences !== undefined) lines.push(...differenceTables(differences));
+  for (const { url, change } of Object.values(inputs ?? {})) {
+    if (change === undefined) continue;
+    const { values, tickers, dates } = change;
+    const whose = tickers.count === 0 ? "" : ` of ${tickers.first.join(", ")}`;
+    let when = "";
+    if (dates?.count === 1) when = ` on ${dates.first}`;
+    else if (dates !== null) when = `, on ${dates.count} dates from ${dates.first} to ${dates.last}`;
+    lines.push(`  ${url}: ${counted(values, "value")}${whose} changed${when}`);
+  }
+  if (reason !== undefined) lines.push(`  ${reason.code}: ${reason.message}`);
+  if (problem !== undefined) lines.push(`  ${problem.code}: ${problem.detail}`);
+  if (reason !== undefined) lines.push(`  ${reason.advice}`);
+  return lines.flatMap((text) => text.split("\n").map(printable)).join("\n");
+}
+
+function differenceTables({ first, largest, members }: NonNullable<ReplayBlob["differences"]>): string[] {
+  const places = [
+    { name: "first", ...first },
+    ...(largest === null ? [] : [{ name: "largest", ...largest }]),
+  ];
+  const shown = places.map(({ name, path, recorded, replayed }) => [name, path, ...show(recorded, replayed)]);
   const counts = members.map(({ name, numbers, others, largest: most }) => [
     name,
     String(numbers),
@@ -133,23 +116,4 @@ function show(...sides: [recorded: unknown, replayed: unknown]): string[] {
   return [recorded, replayed].map((text) =>
     text.length > MAX_LENGTH ? `${text.slice(0, MAX_LENGTH)}…` : text,
   );
-}
-
-type Change = NonNullable<NonNullable<ReplayBlob["inputs"]>["feature"]["change"]>;
-
-function changeLines(url: string, change: Change | undefined): string[] {
-  if (change === undefined) return [];
-  const { values, tickers, dates } = change;
-  const whose = tickers.count === 0 ? "" : ` of ${tickers.first.join(", ")}`;
-  return [`  ${url}: ${counted(values, "value")}${whose} changed${datesText(dates)}`];
-}
-
-function datesText(dates: Change["dates"]): string {
-  if (dates === null) return "";
-  if (dates.count === 1) return ` on ${dates.first}`;
-  return `, on ${dates.count} dates from ${dates.first} to ${dates.last}`;
-}
-
-function printableLines(text: string): string {
-  return text.split("\n").map(printable).join("\n");
 }

@@ -1,43 +1,31 @@
 import { sep } from "node:path";
-import { type Command, Option } from "commander";
+import type { Command } from "commander";
 import { quoted } from "../contract/curl-line.ts";
 import { MucastError } from "../contract/errors/errors.ts";
 import { printable } from "../contract/errors/wording.ts";
 import { findEnvironment, SETUP_COMMANDS, type UserEnvironment } from "../engine/environment/environment.ts";
 import type { ServiceSettings, SettingFlags } from "../service/settings/load-settings.ts";
+import { addCommand, ENGINE_OPTIONS, SETTINGS_OPTIONS } from "./command.ts";
 import { onEndSignal } from "./terminal/signals.ts";
 
-/**
- * The flags of `mucast serve`: each sets the setting of its key, and a flag without a value sets `true`; `settings` names the
- * settings file.
- */
-const FLAGS = {
+/** Each sets the setting of its key, and a flag without a value sets `true`; `settings` names the settings file. */
+const OPTIONS = {
   host: ["--host <address>", "address to listen on [env: MUCAST_HOST]"],
   port: ["--port <number>", "port to listen on; 0 picks a free port [env: MUCAST_PORT]"],
-  data_dir: ["--data-dir <folder>", "folder of the database and the blobs [env: MUCAST_DATA_DIR]"],
+  data_dir: SETTINGS_OPTIONS.data_dir,
   public_url: ["--public-url <url>", "URL by which callers reach the service [env: MUCAST_PUBLIC_URL]"],
   engine: ["--engine <url>", "Ray cluster to run jobs on [env: MUCAST_ENGINE_URL]"],
-  engine_insecure: [
-    "--engine-insecure",
-    "accept a cluster on this machine without a token [env: MUCAST_ENGINE_INSECURE]",
-  ],
-  settings: ["--settings <file>", "settings as JSON; see docs/configuration.md [env: MUCAST_SETTINGS]"],
+  engine_insecure: ENGINE_OPTIONS.engine_insecure,
+  settings: SETTINGS_OPTIONS.settings,
 } as const;
 
 /** Adds `mucast serve`. The service and its database are loaded only by this command. */
 export function addServe(program: Command): void {
-  const command = program
-    .command("serve")
-    .description("run jobs for callers over HTTP and MCP until stopped");
-  const options = Object.entries(FLAGS).map(([key, [flag, what]]) => ({
-    key,
-    option: new Option(flag, what),
-  }));
-  for (const { option } of options) command.addOption(option);
-  command.addHelpText("after", HELP).action(async (values: SettingFlags) => {
-    await serve(
-      Object.fromEntries(options.map(({ key, option }) => [key, values[option.attributeName()]?.toString()])),
-    );
+  addCommand(program, "serve", {
+    about: "run jobs for callers over HTTP and MCP until stopped",
+    options: OPTIONS,
+    help: HELP,
+    run: ({ engine_insecure, ...flags }) => serve({ ...flags, engine_insecure: engine_insecure?.toString() }),
   });
 }
 
@@ -62,19 +50,23 @@ async function serve(flags: SettingFlags): Promise<void> {
   process.stdout.on("error", () => undefined);
   const service = await startService(settings);
   const address = settings.public_url?.replace(/\/+$/, "") ?? service.address;
-  process.stdout.write(await welcome(address, settings, missingEnvironment(settings)));
+  process.stdout.write(await welcome(address, settings));
   await stopped;
-  exitAfter((settings.drain_seconds + CLOSING_SECONDS) * 1_000);
+  // A hanging database connection would keep the process alive. Its jobs are then recovered, as after a kill.
+  setTimeout(
+    () => {
+      process.stderr.write("mucast: could not close everything in time\n");
+      process.exit(1);
+    },
+    (settings.drain_seconds + CLOSING_SECONDS) * 1_000,
+  );
   await service.close();
   // Third-party clients, such as the one for traces, may keep the process alive with their timers.
   process.exit(0);
 }
 
 /** Whether the executor runs jobs on this machine, which then needs the Python environment. */
-const RUNS_HERE: Readonly<Record<ServiceSettings["executor"], boolean>> = {
-  process: true,
-  "container-apps": false,
-};
+const RUNS_HERE: Record<ServiceSettings["executor"], boolean> = { process: true, "container-apps": false };
 
 /** The Python environment without which jobs fail, if this machine runs them and lacks it. */
 function missingEnvironment({ executor, engine }: ServiceSettings): UserEnvironment | undefined {
@@ -89,75 +81,35 @@ function missingEnvironment({ executor, engine }: ServiceSettings): UserEnvironm
   }
 }
 
-/** A hanging database connection would keep the process alive. Its jobs are then recovered, as after a kill. */
-function exitAfter(milliseconds: number): void {
-  setTimeout(() => {
-    process.stderr.write("mucast: could not close everything in time\n");
-    process.exit(1);
-  }, milliseconds);
-}
-
-type WelcomeSettings = Pick<
-  ServiceSettings,
-  "auth" | "oidc_issuer" | "database_url" | "data_dir" | "blob_url"
->;
-
 const WAIT_SECONDS = 60;
-
-/**
- * What `mucast serve` prints: its address, its data folder, and lines of curl that run a job on the example blobs.
- * @param missing the missing Python environment, without which jobs fail.
- */
-async function welcome(
-  address: string,
-  settings: WelcomeSettings,
-  missing: UserEnvironment | undefined,
-): Promise<string> {
-  const { submitLine, uploadLines } = await import("../service/http/document-routes.ts");
-  const asking = { origin: address, hasKey: settings.auth !== "none" };
-  const first = [...firstSteps(settings), ...(missing === undefined ? [] : [noEngine(missing)])];
-  const lines = [...uploadLines(asking), submitLine(asking, WAIT_SECONDS)];
-  return `mucast listens on ${address}
-${dataLine(settings)}${first.map((step) => `\n${step}\n`).join("")}
-Run a job on the example blobs:
-
-${indented(lines.join("\n"))}
-
-  console  ${address}/
-  docs     ${address}/docs
-  OpenAPI  ${address}/openapi.json
-  MCP      ${address}/mcp
-`;
-}
 
 /** How this process was started: `npm run mucast` in a checkout, which may have no `mucast` command. */
 const COMMAND = process.env.npm_lifecycle_event === "mucast" ? "npm run --silent mucast --" : "mucast";
 
-/** The data folder; nothing if both the database and the blobs are elsewhere. */
-export function dataLine({
-  database_url,
-  data_dir,
-  blob_url,
-}: Pick<WelcomeSettings, "database_url" | "data_dir" | "blob_url">): string {
-  const isUsed = database_url === undefined || blob_url.startsWith(`${data_dir}${sep}`);
-  return isUsed ? `Its data folder is ${printable(data_dir)}\n` : "";
-}
-
-function noEngine(missing: UserEnvironment): string {
-  return `There is no Python environment, so jobs will fail. Install it with \`${SETUP_COMMANDS[missing]}\`.`;
-}
-
-/** What a caller needs before the printed lines work. */
-function firstSteps({ auth, oidc_issuer, database_url, data_dir }: WelcomeSettings): string[] {
-  if (auth === "none") return [];
+/** The address, the data folder, what is needed first, and lines of curl that run a job on the example blobs. */
+async function welcome(address: string, settings: ServiceSettings): Promise<string> {
+  const { submitLine, uploadLines } = await import("../service/http/document-routes.ts");
+  const { auth, oidc_issuer, database_url, data_dir, blob_url } = settings;
+  const asking = { origin: address, hasKey: auth !== "none" };
+  const curl = [...uploadLines(asking), submitLine(asking, WAIT_SECONDS)].join("\n");
+  const parts = [`mucast listens on ${address}`];
+  if (database_url === undefined || blob_url.startsWith(`${data_dir}${sep}`))
+    parts[0] += `\nIts data folder is ${printable(data_dir)}`;
   if (auth === "oidc")
-    return [`The commands below read an access token of ${oidc_issuer} from MUCAST_API_KEY.`];
-  const dataDir = database_url === undefined ? ` --data-dir ${quoted(data_dir)}` : "";
-  return [
-    `The commands below read an API key from MUCAST_API_KEY. Create one with:\n\n  export MUCAST_API_KEY=$(${COMMAND} keys create --name me${dataDir})`,
-  ];
-}
-
-function indented(text: string): string {
-  return text.replaceAll(/^/gm, "  ");
+    parts.push(`The commands below read an access token of ${oidc_issuer} from MUCAST_API_KEY.`);
+  if (auth === "keys") {
+    const create = `${COMMAND} keys create --name me`;
+    const dataDir = database_url === undefined ? ` --data-dir ${quoted(data_dir)}` : "";
+    parts.push("The commands below read an API key from MUCAST_API_KEY. Create one with:");
+    parts.push(`  export MUCAST_API_KEY=$(${create}${dataDir})`);
+  }
+  const missing = missingEnvironment(settings);
+  if (missing !== undefined) {
+    const command = `\`${SETUP_COMMANDS[missing]}\``;
+    parts.push(`There is no Python environment, so jobs will fail. Install it with ${command}.`);
+  }
+  parts.push("Run a job on the example blobs:", curl.replaceAll(/^/gm, "  "));
+  const pages = { console: "/", docs: "/docs", OpenAPI: "/openapi.json", MCP: "/mcp" };
+  const links = Object.entries(pages).map(([name, path]) => `  ${name.padEnd(7)}  ${address}${path}\n`);
+  return `${parts.join("\n\n")}\n\n${links.join("")}`;
 }

@@ -1,6 +1,5 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { gzipSync } from "node:zlib";
 import { MucastError } from "../contract/errors/errors.ts";
 import { problemOf } from "../contract/problems/problem.ts";
 import { MucastApiError } from "./api-error.ts";
@@ -69,19 +68,6 @@ test("a redirect is an error, and is not followed", () =>
     },
   ));
 
-test("a redirect that a browser hides is an error that mentions it", async () => {
-  const hidden = Object.defineProperties(new Response(null), {
-    type: { value: "opaqueredirect" },
-    status: { value: 0 },
-    ok: { value: false },
-  });
-  const client = new MucastClient({ baseUrl: "http://fake", fetch: async () => hidden });
-  await assert.rejects(
-    client.getOperation("one"),
-    /the service answered 0: a redirect, which is not followed/,
-  );
-});
-
 test("an answer that breaks off is requested again if that is safe", async () => {
   const cut = (status: number): Answer => {
     return (_asked, response) => {
@@ -126,32 +112,6 @@ test("the error of an answer that is not an operation quotes it", async () => {
   }
 });
 
-test("a refusal carries the problem", () =>
-  against([refusal("unknown_model")], async (client, { requests }) => {
-    await assert.rejects(client.runMlJob(PAYLOAD, { idempotencyKey: "k" }), (error) => {
-      assert.ok(error instanceof MucastApiError);
-      assert.deepEqual([error.code, error.status], ["unknown_model", 400]);
-      assert.match(error.problem.advice, /listed names/);
-      return true;
-    });
-    assert.equal(requests.length, 1);
-  }));
-
-test("an answer of an intermediary is reported with its origin", () =>
-  against(
-    [
-      (_asked, response) => {
-        response.writeHead(404, { "content-type": "text/html" });
-        response.end("<h1>no such site</h1>");
-      },
-    ],
-    (client) =>
-      assert.rejects(
-        client.getOperation("one"),
-        /not_found: http:\/\/127\.0\.0\.1:\d+\/v1\/operations\/one answered 404: <h1>no such site<\/h1>/,
-      ),
-  ));
-
 test("a submit with a key survives a lost answer and a full queue", () =>
   against(
     [broken, refusal("rate_limited", { "retry-after": "0" }), json(202, operation())],
@@ -163,12 +123,6 @@ test("a submit with a key survives a lost answer and a full queue", () =>
       );
     },
   ));
-
-test("a submit without a key is sent once", () =>
-  against([broken], async (client, { requests }) => {
-    await assert.rejects(client.runMlJob(PAYLOAD), TypeError);
-    assert.equal(requests.length, 1);
-  }));
 
 test("the client does not wait if the service asks for a long pause", () =>
   against([refusal("rate_limited", { "retry-after": "3600" })], async (client, { requests }) => {
@@ -209,31 +163,6 @@ test("all operations are fetched page by page", () =>
       );
     },
   ));
-
-test("a cursor that comes a second time is an error", () =>
-  against(
-    ["a", "b", "a"].map((next_cursor) => json(200, { blobs: [], next_cursor })),
-    async (client, { requests }) => {
-      await assert.rejects(client.allBlobs().next(), /the cursor a a second time/);
-      assert.equal(requests.length, 3);
-    },
-  ));
-
-test("an answer that expands to more than any of mucast is an error", () => {
-  const bomb = gzipSync(Buffer.alloc(2 ** 24, " "));
-  const answer: Answer = (_asked, response) =>
-    void response.writeHead(200, { "content-encoding": "gzip" }).end(bomb);
-  return against([answer], async (client, { requests }) => {
-    await assert.rejects(client.getOperation("one"), /answered 200: a body of more than 8388608 bytes/);
-    assert.equal(requests.length, 1);
-  });
-});
-
-test("an id cannot escape its segment of the path", () =>
-  against([json(200, SUCCEEDED)], async (client, { requests }) => {
-    await client.cancelOperation("../x?y");
-    assert.equal(requests[0]!.url, "/v1/operations/..%2Fx%3Fy/cancel");
-  }));
 
 test("a blob is uploaded, and read again", () =>
   against(
@@ -293,18 +222,3 @@ test("a blob is removed, and one in use is an error", () =>
       await assert.rejects(client.deleteBlob("feature_engine_1.json"), /blob_in_use/);
     },
   ));
-
-test("a blob that is a stream is sent once", () =>
-  against([refusal("unavailable", { "retry-after": "0" })], async (client, { requests }) => {
-    const body = new Blob(["{}"]).stream();
-    await assert.rejects(client.putBlob("feature_engine_1.json", body), /unavailable/);
-    assert.equal(requests.length, 1);
-  }));
-
-test("a path before /v1 is kept", async () => {
-  await using service = new FakeService(json(200, operation()));
-  const client = new MucastClient({ baseUrl: `${await service.listen()}/forecasts/` });
-  await client.getOperation("one");
-  assert.equal(service.requests[0]!.url, "/forecasts/v1/operations/one");
-  assert.equal(service.requests[0]!.headers.authorization, undefined);
-});

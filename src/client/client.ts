@@ -11,9 +11,10 @@ import type { QueueView } from "../contract/api/queue-view.ts";
 import type { Snapshot, StoredEvent } from "../contract/api/stored-event.ts";
 import type { SubmittedOperation } from "../contract/config/job-operations.ts";
 import type { OutputBlob } from "../contract/output/output-blob.ts";
-import { htmlText, MAX_OUTPUT_BYTES, objectText, objectWith } from "./api-error.ts";
-import { type Call, type ClientOptions, Connection } from "./connection.ts";
-import { type FollowOptions, followEvents } from "./follow-events.ts";
+import type { ResultRecord } from "../contract/output/result-record.ts";
+import { htmlText, MucastApiError, objectText, objectWith } from "./api-error.ts";
+import { type Call, type ClientOptions, Connection, pause } from "./connection.ts";
+import { endedBy, type FollowOptions, followEvents } from "./follow-events.ts";
 import type {
   BlobListOptions,
   BlobReadOptions,
@@ -22,6 +23,7 @@ import type {
   ForecastOptions,
   ListOptions,
   PrepareOptions,
+  RunOptions,
   SubmitOptions,
 } from "./options.ts";
 import {
@@ -33,13 +35,23 @@ import {
   type ValidatePayload,
 } from "./payload.ts";
 import { readOutput } from "./read-output.ts";
-import { asSucceeded, type RunOptions, runAndWait, type SucceededOperation } from "./run-and-wait.ts";
 
 /** A blob as it is stored. Its JSON is not checked; `output` returns a checked output. */
 export interface BlobResponse extends Response {
   json(): Promise<unknown>;
   clone(): BlobResponse;
 }
+
+/** An operation that produced an output. */
+export type SucceededOperation = OperationView & {
+  readonly status: "Succeeded";
+  readonly result: ResultRecord;
+};
+
+const JSON_TYPE = { "content-type": "application/json" };
+
+/** Between two requests for an operation, if there is no event stream. */
+const POLL_MS = 2_000;
 
 /**
  * The mucast service, from Node or a browser. Every method throws MucastApiError with the service's problem if it refuses, and
@@ -72,16 +84,11 @@ export class MucastClient {
    * @throws MucastApiError with the problem that the job would give before it trains.
    */
   async validate(payload: ValidatePayload | string, { signal }: CallOptions = {}): Promise<JobPreview> {
-    const headers = { "content-type": "application/json" };
     const body = payloadText(payload);
-    const call = { method: "POST", path: "/v1/validate", headers, body, repeatable: true, signal } as const;
-    return this.#connection.send(call, objectWith<JobPreview>("tickers"));
+    return this.#ask("tickers", { method: "POST", path: "/v1/validate", headers: JSON_TYPE, body, signal });
   }
 
-  /**
-   * Checks the inputs of a job for look-ahead.
-   * @returns the operation; once it has succeeded, getVerdict returns the findings.
-   */
+  /** Checks the inputs of a job for look-ahead. Once the operation has succeeded, getVerdict returns the findings. */
   audit(payload: AuditPayload | string, options: SubmitOptions = {}): Promise<OperationView> {
     return this.#submit("audit", payload, options);
   }
@@ -93,7 +100,7 @@ export class MucastClient {
 
   /** @throws MucastApiError not_found. */
   async getOperation(id: string, { signal }: CallOptions = {}): Promise<OperationView> {
-    return this.#operation({ method: "GET", path: operationPath(id), signal });
+    return this.#ask("id", { path: operationPath(id), signal });
   }
 
   /**
@@ -101,24 +108,18 @@ export class MucastClient {
    * @throws MucastApiError not_found, also for an operation that an earlier version of the service stored.
    */
   async getPayload(id: string, { signal }: CallOptions = {}): Promise<string> {
-    return this.#get(`${operationPath(id)}/payload`, objectText, signal);
+    return this.#connection.send({ path: `${operationPath(id)}/payload`, signal }, objectText);
   }
 
-  /**
-   * The forecasts of an operation that succeeded: for the named tickers, or for those with the largest |mu|.
-   * @throws MucastApiError not_found; no_result if it has not succeeded.
-   */
+  /** The forecasts of an operation: for the named tickers, or for those with the largest |mu|. @throws MucastApiError not_found; no_result. */
   async getForecast(id: string, { signal, tickers, limit }: ForecastOptions = {}): Promise<ForecastView> {
-    const read = objectWith<ForecastView>("forecasts");
-    return this.#get(`${operationPath(id)}/forecast`, read, signal, { tickers, limit });
+    const path = `${operationPath(id)}/forecast`;
+    return this.#ask("forecasts", { path, query: { tickers, limit }, signal });
   }
 
-  /**
-   * The verdict of an audit or a replay that succeeded.
-   * @throws MucastApiError not_found; no_result if it has not succeeded; other_result for a job.
-   */
+  /** The verdict of an audit or a replay. @throws MucastApiError not_found; no_result before it succeeds; other_result for a job. */
   async getVerdict(id: string, { signal }: CallOptions = {}): Promise<VerdictView> {
-    return this.#get(`${operationPath(id)}/verdict`, objectWith<VerdictView>("output_name"), signal);
+    return this.#ask("output_name", { path: `${operationPath(id)}/verdict`, signal });
   }
 
   /**
@@ -127,30 +128,22 @@ export class MucastClient {
    * @throws MucastApiError not_found; no_result if it has not succeeded; other_result for an audit or a replay.
    */
   async getReport(id: string, { signal }: CallOptions = {}): Promise<string> {
-    return this.#get(`${operationPath(id)}/report`, htmlText, signal);
+    return this.#connection.send({ path: `${operationPath(id)}/report`, signal }, htmlText);
   }
 
-  /**
-   * Makes a link that opens the report of an operation in a browser without credentials: once, and for a minute.
-   * @throws MucastApiError like getReport.
-   */
+  /** Makes a link that opens the report of an operation in a browser without credentials: once, and for a minute. @throws like getReport. */
   async createReportLink(id: string, { signal }: CallOptions = {}): Promise<ReportLink> {
-    const call = { method: "POST", path: `${operationPath(id)}/report-link`, signal } as const;
-    return this.#connection.send(call, objectWith<ReportLink>("url"));
+    return this.#ask("url", { method: "POST", path: `${operationPath(id)}/report-link`, signal });
   }
 
-  /**
-   * Makes such a link to a report that compares the outputs of several operations, at most eight, in the order of the ids.
-   * @throws MucastApiError like getReport, for any of them.
-   */
+  /** Makes such a link to a report that compares the outputs of at most eight operations, in the order of the ids. @throws like getReport. */
   async createComparisonLink(ids: readonly string[], { signal }: CallOptions = {}): Promise<ReportLink> {
-    const call = { method: "POST", path: "/v1/report-link", query: { id: ids }, signal } as const;
-    return this.#connection.send(call, objectWith<ReportLink>("url"));
+    return this.#ask("url", { method: "POST", path: "/v1/report-link", query: { id: ids }, signal });
   }
 
   /** One page of the caller's operations, newest first. */
   async listOperations({ signal, ...query }: ListOptions = {}): Promise<OperationPage> {
-    return this.#get("/v1/operations", objectWith<OperationPage>("operations"), signal, query);
+    return this.#ask("operations", { path: "/v1/operations", query, signal });
   }
 
   /** All operations that `listOperations` would return, page by page. */
@@ -161,12 +154,12 @@ export class MucastClient {
 
   /** How busy the service is, how many operations of the caller wait and run, and the scopes of the caller. */
   async getQueue({ signal }: CallOptions = {}): Promise<QueueView> {
-    return this.#get("/v1/queue", objectWith<QueueView>("waiting"), signal);
+    return this.#ask("waiting", { path: "/v1/queue", signal });
   }
 
   /** Asks the service to cancel an operation; it stays Running until its job has stopped. An ended operation is unchanged. */
   async cancelOperation(id: string, { signal }: CallOptions = {}): Promise<OperationView> {
-    return this.#operation({ method: "POST", path: `${operationPath(id)}/cancel`, signal });
+    return this.#ask("id", { method: "POST", path: `${operationPath(id)}/cancel`, signal });
   }
 
   /** The events of an operation, up to its end; see followEvents. */
@@ -174,18 +167,39 @@ export class MucastClient {
     return followEvents(this.#connection, id, options);
   }
 
-  /** Submits a job, an audit or a replay, and waits for its end; see runAndWait. */
-  runAndWait<K extends SubmittedOperation>(
+  /**
+   * Submits a job, an audit or a replay once, even if an answer is lost, and waits for its end.
+   * @throws MucastApiError with its problem if it is refused, Failed or Canceled; the errors that RunOptions names.
+   */
+  async runAndWait<K extends SubmittedOperation>(
     operation: K,
     payload: PayloadOf<K> | string,
-    options: RunOptions = {},
+    { signal, timeout, onEvent }: RunOptions = {},
   ): Promise<SucceededOperation> {
-    const calls = {
-      submit: this.#submit.bind(this),
-      getOperation: this.getOperation.bind(this),
-      events: this.events.bind(this),
-    };
-    return runAndWait(calls, operation, payload, options);
+    const late = timeout === undefined ? undefined : AbortSignal.timeout(timeout);
+    const ended = AbortSignal.any([signal, late].filter((each) => each !== undefined));
+    // 128 random bits; crypto.randomUUID requires a secure context.
+    const bytes = crypto.getRandomValues(new Uint8Array(16));
+    const idempotencyKey = Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join("");
+    const { id } = await this.#submit(operation, payload, { idempotencyKey, signal: ended });
+    const events = this.events(id, { signal: ended });
+    try {
+      for (;;) {
+        const event = await nextOf(events, ended);
+        if (event === undefined) break;
+        onEvent?.(event);
+        const last = endedBy(event);
+        if (last !== undefined) return asSucceeded(last);
+      }
+    } finally {
+      // If left open, it would hold its connection and keep the finished program alive.
+      await events.return();
+    }
+    for (;;) {
+      const found = await this.getOperation(id, { signal: ended });
+      if (found.finished_at !== null) return asSucceeded(found);
+      await pause(POLL_MS, ended);
+    }
   }
 
   /**
@@ -201,7 +215,7 @@ export class MucastClient {
     { signal, isNew = false }: BlobWriteOptions = {},
   ): Promise<{ url: string; created: boolean }> {
     const repeatable = !(body instanceof ReadableStream);
-    const headers = { "content-type": "application/json", ...(isNew ? { "if-none-match": "*" } : {}) };
+    const headers = { ...JSON_TYPE, ...(isNew ? { "if-none-match": "*" } : {}) };
     const call = { method: "PUT", path: blobPath(name), headers, body, repeatable, signal } as const;
     return this.#connection.send(call, async (response) => {
       const { url } = await objectWith<{ url: string }>("url")(response);
@@ -221,11 +235,18 @@ export class MucastClient {
     { signal, features, ...query }: PrepareOptions = {},
   ): Promise<PreparedBlobs> {
     const repeatable = !(prices instanceof ReadableStream);
-    // fetch itself adds the Content-Type of a form, with its boundary.
-    const headers = features === undefined ? { "content-type": "text/csv" } : {};
-    const body = features === undefined ? prices : formOf(prices, features);
+    let body = prices;
+    let headers = {};
+    if (features === undefined) headers = { "content-type": "text/csv" };
+    else {
+      if (!(prices instanceof Blob)) throw new TypeError("with features, the prices must be a Blob");
+      // fetch itself adds the Content-Type of a form, with its boundary.
+      body = new FormData();
+      body.append("prices", prices);
+      body.append("features", features);
+    }
     const call = { method: "POST", path: "/v1/prepare", query, headers, body, repeatable, signal } as const;
-    return this.#connection.send(call, objectWith<PreparedBlobs>("feature_url"));
+    return this.#ask("feature_url", call);
   }
 
   /**
@@ -235,20 +256,18 @@ export class MucastClient {
    */
   async output(operation: OperationView, { signal }: CallOptions = {}): Promise<OutputBlob> {
     const { output_name } = asSucceeded(operation).result;
-    const read = objectWith<{ schema: unknown }>("schema", MAX_OUTPUT_BYTES);
-    return readOutput(await this.#get(blobPath(output_name), read, signal));
+    return readOutput(await this.#ask<OutputBlob>("schema", { path: blobPath(output_name), signal }));
   }
 
   /** A blob as it is stored, an input or an output, or the part of it that `range` names. Use `.body` for a large one. */
   async getBlob(name: string, { signal, range }: BlobReadOptions = {}): Promise<BlobResponse> {
     const headers = range === undefined ? {} : { range };
-    const call = { method: "GET", path: blobPath(name), headers, signal } as const;
-    return this.#connection.send(call, async (response): Promise<BlobResponse> => response);
+    return this.#connection.send({ path: blobPath(name), headers, signal }, async (response) => response);
   }
 
   /** One page of the caller's blobs, newest first: stored inputs and the outputs of operations. */
   async listBlobs({ signal, ...query }: BlobListOptions = {}): Promise<BlobPage> {
-    return this.#get("/v1/data", objectWith<BlobPage>("blobs"), signal, query);
+    return this.#ask("blobs", { path: "/v1/data", query, signal });
   }
 
   /** All blobs that `listBlobs` would return, page by page. */
@@ -262,52 +281,54 @@ export class MucastClient {
    * unfinished operation names it.
    */
   async deleteBlob(name: string, { signal }: CallOptions = {}): Promise<void> {
-    const call = { method: "DELETE", path: blobPath(name), signal } as const;
-    await this.#connection.send(call, async () => undefined);
+    await this.#connection.send({ method: "DELETE", path: blobPath(name), signal }, async () => undefined);
   }
 
   #submit(
     operation: SubmittedOperation,
     payload: PayloadOf<SubmittedOperation> | string,
     { idempotencyKey, wait, signal }: SubmitOptions,
-  ) {
-    return this.#operation({
-      method: "POST",
-      path: `/v1/${operation}`,
-      headers: {
-        "content-type": "application/json",
-        ...(idempotencyKey === undefined ? {} : { "idempotency-key": idempotencyKey }),
-        ...(wait === undefined ? {} : { prefer: `wait=${wait}` }),
-      },
-      body: payloadText(payload),
-      repeatable: idempotencyKey !== undefined,
-      signal,
-    });
+  ): Promise<OperationView> {
+    const headers = {
+      ...JSON_TYPE,
+      ...(idempotencyKey === undefined ? {} : { "idempotency-key": idempotencyKey }),
+      ...(wait === undefined ? {} : { prefer: `wait=${wait}` }),
+    };
+    const body = payloadText(payload);
+    const repeatable = idempotencyKey !== undefined;
+    return this.#ask("id", { method: "POST", path: `/v1/${operation}`, headers, body, repeatable, signal });
   }
 
-  #get<T>(
-    path: string,
-    read: (response: Response) => Promise<T>,
-    signal: AbortSignal | undefined,
-    query: Call["query"] = {},
-  ): Promise<T> {
-    return this.#connection.send({ method: "GET", path, query, signal }, read);
-  }
-
-  #operation(call: Call): Promise<OperationView> {
-    return this.#connection.send(call, objectWith<OperationView>("id"));
+  /** An answer with that member. */
+  #ask<T>(member: keyof T & string, call: Call): Promise<T> {
+    return this.#connection.send(call, objectWith<T>(member));
   }
 }
 
-/** @throws TypeError if a cursor comes a second time. */
+/** @returns undefined if no event stream gets through, as behind a proxy that buffers whole answers. */
+async function nextOf(events: AsyncGenerator<StoredEvent | Snapshot, void>, signal: AbortSignal) {
+  try {
+    return (await events.next()).value ?? undefined;
+  } catch (error) {
+    const isRefused = error instanceof MucastApiError && error.status < 500;
+    if (signal.aborted || isRefused) throw error;
+    return undefined;
+  }
+}
+
+/** @throws MucastApiError with the problem of one that has failed or was cancelled; TypeError for one that has not ended. */
+function asSucceeded(operation: OperationView): SucceededOperation {
+  const { id, status, result, error } = operation;
+  if (status === "Succeeded" && result !== null) return { ...operation, status, result };
+  if (error !== null) throw new MucastApiError(error, operation);
+  throw new TypeError(`the operation ${id} is ${status}: it has left no output`);
+}
+
 async function* pagesOf<T extends { readonly next_cursor: string | null }>(
   read: (cursor: string | undefined) => Promise<T>,
 ): AsyncGenerator<T, void> {
-  const cursors = new Set<string | undefined>();
   let cursor: string | undefined;
   do {
-    if (cursors.has(cursor)) throw new TypeError(`the service answers the cursor ${cursor} a second time`);
-    cursors.add(cursor);
     const page = await read(cursor);
     yield page;
     cursor = page.next_cursor ?? undefined;
@@ -320,13 +341,4 @@ function operationPath(id: string): string {
 
 function blobPath(name: string): string {
   return `/data/${encodeURIComponent(name)}`;
-}
-
-/** The body of a preparation with both files. @throws TypeError if the prices are no Blob, which a form needs. */
-function formOf(prices: NonNullable<RequestInit["body"]>, features: Blob): FormData {
-  if (!(prices instanceof Blob)) throw new TypeError("with features, the prices must be a Blob");
-  const form = new FormData();
-  form.append("prices", prices);
-  form.append("features", features);
-  return form;
 }

@@ -12,8 +12,12 @@ export interface ClientOptions {
   readonly fetch?: typeof fetch;
 }
 
+/** A list repeats its name for each entry. */
+type Query = Readonly<Record<string, string | number | boolean | readonly string[] | undefined>>;
+
 export interface Call {
-  readonly method: "GET" | "POST" | "PUT" | "DELETE";
+  /** GET by default. */
+  readonly method?: "GET" | "POST" | "PUT" | "DELETE";
   /** Starts with a slash. */
   readonly path: string;
   readonly query?: Query | undefined;
@@ -45,13 +49,9 @@ export class Connection {
     this.#fetch = ownFetch ?? ((input, init) => fetch(input, init));
   }
 
-  urlOf(path: string, query?: Query): string {
-    return `${this.#base}${path}${searchOf(query)}`;
-  }
-
   /** One attempt. @returns any answer. @throws TypeError if there is none. */
-  once({ method, path, query, headers, body, signal }: Call): Promise<Response> {
-    return this.#fetch(this.urlOf(path, query), {
+  once({ method = "GET", path, query, headers, body, signal }: Call): Promise<Response> {
+    return this.#fetch(`${this.#base}${path}${searchOf(query)}`, {
       method,
       headers: { ...this.#headers, ...headers },
       // A payload and its signatures go only to the service that the caller has named.
@@ -77,9 +77,9 @@ export class Connection {
         if (response.ok) return await read(response);
         const error = await errorOf(response);
         const isOff = RETRYABLE_STATUSES.has(response.status) && error.code !== "timed_out";
-        const asked = secondsAsked(response);
-        if (!isOff || (asked ?? 0) > MAX_RETRY_AFTER || !mayRepeat) throw error;
-        if (asked !== undefined) wait = asked * 1_000;
+        const asked = Number.parseInt(response.headers.get("retry-after") ?? "", 10);
+        if (!isOff || asked > MAX_RETRY_AFTER || !mayRepeat) throw error;
+        if (asked >= 0) wait = asked * 1_000;
       } catch (error) {
         if (error instanceof MucastApiError || !mayRepeat || call.signal?.aborted) throw error;
       }
@@ -98,14 +98,6 @@ function requireEncryption({ protocol, hostname, origin }: URL): void {
   throw new TypeError(`with a key, the URL of the service must begin with https://, got ${origin}`);
 }
 
-/** Seconds of Retry-After, which may also be a date. */
-function secondsAsked({ headers }: Response): number | undefined {
-  const text = headers.get("retry-after");
-  if (text === null) return undefined;
-  const seconds = /^\d+$/.test(text) ? Number(text) : (Date.parse(text) - Date.now()) / 1_000;
-  return Number.isNaN(seconds) ? undefined : Math.max(0, seconds);
-}
-
 const FIRST_MS = 200;
 const MAX_MS = 10_000;
 
@@ -118,21 +110,15 @@ export function backoff(failures: number): number {
 /** Settles after `milliseconds`. @throws the signal's reason as soon as it aborts. */
 export async function pause(milliseconds: number, signal?: AbortSignal): Promise<void> {
   signal?.throwIfAborted();
-  await new Promise<void>((resolve, reject) => {
-    const abort = () => {
-      clearTimeout(timer);
-      reject(signal!.reason);
-    };
-    const timer = setTimeout(() => {
-      signal?.removeEventListener("abort", abort);
-      resolve();
-    }, milliseconds);
-    signal?.addEventListener("abort", abort, { once: true });
+  const { promise, resolve, reject } = Promise.withResolvers<void>();
+  const abort = () => reject(signal!.reason);
+  const timer = setTimeout(resolve, milliseconds);
+  signal?.addEventListener("abort", abort, { once: true });
+  await promise.finally(() => {
+    clearTimeout(timer);
+    signal?.removeEventListener("abort", abort);
   });
 }
-
-/** A list repeats its name for each entry. */
-type Query = Readonly<Record<string, string | number | boolean | readonly string[] | undefined>>;
 
 /** The query that follows the path of a URL: empty, or with its question mark. */
 export function searchOf(query: Query = {}): string {

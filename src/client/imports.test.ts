@@ -17,9 +17,3 @@ test("the client runs in a browser: it loads nothing but itself", () => {
     assert.doesNotMatch(source, /\b(?:process|Buffer|require)\b[.(]/, file);
   }
 });
-
-test("the page of the client names the oldest Node that the package runs on", () => {
-  const { engines } = JSON.parse(readFileSync("package.json", "utf8"));
-  const [, named] = /from Node ([\d.]+) or later/.exec(readFileSync("docs/client.md", "utf8")) ?? [];
-  assert.equal(engines.node, `>=${named}`);
-});

@@ -20,7 +20,7 @@ export type { ReplayBlob } from "../contract/output/replay-blob.ts";
 export type { ResultRecord } from "../contract/output/result-record.ts";
 export type { Problem } from "../contract/problems/problem.ts";
 export { MucastApiError } from "./api-error.ts";
-export { type BlobResponse, MucastClient } from "./client.ts";
+export { type BlobResponse, MucastClient, type SucceededOperation } from "./client.ts";
 export type { ClientOptions } from "./connection.ts";
 export type { FollowOptions } from "./follow-events.ts";
 export type {
@@ -31,8 +31,8 @@ export type {
   ForecastOptions,
   ListOptions,
   PrepareOptions,
+  RunOptions,
   SubmitOptions,
 } from "./options.ts";
 export type { AuditPayload, JobPayload, PayloadOf, ReplayPayload, ValidatePayload } from "./payload.ts";
 export { readOutput } from "./read-output.ts";
-export type { RunOptions, SucceededOperation } from "./run-and-wait.ts";

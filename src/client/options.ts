@@ -1,9 +1,14 @@
 import type { OperationStatus } from "../contract/api/operation-view.ts";
 import type { BlobKind } from "../contract/api/prepared-blobs.ts";
+import type { Snapshot, StoredEvent } from "../contract/api/stored-event.ts";
 import type { Compression, DateFormat, InputFormat } from "../contract/config/input-formats.ts";
 import type { SubmittedOperation } from "../contract/config/job-operations.ts";
 
-export interface SubmitOptions {
+export interface CallOptions {
+  readonly signal?: AbortSignal | undefined;
+}
+
+export interface SubmitOptions extends CallOptions {
   /**
    * Chosen by the caller, one for each intended job: the same key and payload give the same operation. With a key, a request
    * whose answer is lost is sent again; without one it is an error.
@@ -11,37 +16,33 @@ export interface SubmitOptions {
   readonly idempotencyKey?: string | undefined;
   /** Seconds, at most 60, that the answer may wait for the end of the job. */
   readonly wait?: number | undefined;
-  readonly signal?: AbortSignal | undefined;
 }
 
-export interface ListOptions {
+interface PageOptions extends CallOptions {
+  /** 1 to 100 entries per page. */
+  readonly limit?: number | undefined;
+  readonly cursor?: string | undefined;
+}
+
+export interface ListOptions extends PageOptions {
   readonly status?: OperationStatus | undefined;
   readonly operation?: SubmittedOperation | undefined;
   /** Operations that have all of these tags. */
   readonly tag?: readonly string[] | undefined;
-  /** 1 to 100 operations per page. */
-  readonly limit?: number | undefined;
-  readonly cursor?: string | undefined;
-  readonly signal?: AbortSignal | undefined;
 }
 
-export interface BlobListOptions {
+export interface BlobListOptions extends PageOptions {
   readonly kind?: BlobKind | undefined;
-  /** 1 to 100 blobs per page. */
-  readonly limit?: number | undefined;
-  readonly cursor?: string | undefined;
-  readonly signal?: AbortSignal | undefined;
 }
 
-export interface ForecastOptions {
+export interface ForecastOptions extends CallOptions {
   /** At most 50. */
   readonly tickers?: readonly string[] | undefined;
   /** 1 to 50 tickers, the largest |mu| first; excludes `tickers`. */
   readonly limit?: number | undefined;
-  readonly signal?: AbortSignal | undefined;
 }
 
-export interface PrepareOptions {
+export interface PrepareOptions extends CallOptions {
   /** 1 to 64 letters, digits, `_` or `-`; part of the names of both blobs. */
   readonly id?: string | undefined;
   /** `YYYY-MM-DD`, like the others. */
@@ -60,11 +61,6 @@ export interface PrepareOptions {
   readonly format?: InputFormat | undefined;
   readonly compression?: Compression | undefined;
   readonly float32?: boolean | undefined;
-  readonly signal?: AbortSignal | undefined;
-}
-
-export interface CallOptions {
-  readonly signal?: AbortSignal | undefined;
 }
 
 export interface BlobReadOptions extends CallOptions {
@@ -75,4 +71,11 @@ export interface BlobReadOptions extends CallOptions {
 export interface BlobWriteOptions extends CallOptions {
   /** Fail if a blob of this name exists. */
   readonly isNew?: boolean | undefined;
+}
+
+/** The job continues after an abort and a timeout. */
+export interface RunOptions extends CallOptions {
+  /** Milliseconds to wait in total; then a TimeoutError. */
+  readonly timeout?: number | undefined;
+  readonly onEvent?: ((event: StoredEvent | Snapshot) => void) | undefined;
 }

@@ -52,8 +52,5 @@ export function payloadText(payload: PayloadOf<SubmittedOperation> | string): st
   const { config, ...others } = payload;
   if (typeof config !== "string") return JSON.stringify({ ...others, config });
   JSON.parse(config);
-  const members = Object.entries(others).flatMap(([key, value]) =>
-    value === undefined ? [] : [`${JSON.stringify(key)}:${JSON.stringify(value)}`],
-  );
-  return `{${[...members, `"config":${config}`].join(",")}}`;
+  return `${JSON.stringify(others).slice(0, -1)},"config":${config}}`;
 }

@@ -1,7 +1,6 @@
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { test } from "node:test";
-import { operationPageSchema, operationSchema } from "../contract/api/operation-view.ts";
 import type { OpenApiDocument } from "../service/http/document.ts";
 import { MucastClient } from "./client.ts";
 import { operation, SUCCEEDED, sent } from "./fake-service.testing.ts";
@@ -98,16 +97,6 @@ test("the client has a method for everything that callers do with jobs, operatio
       .map(({ operationId }) => operationId),
   );
   assert.deepEqual(wanted.sort(), Object.keys(METHODS).sort());
-});
-
-test("the types of the client are the schemas of the document", () => {
-  for (const [name, schema] of [
-    ["Operation", operationSchema],
-    ["OperationPage", operationPageSchema],
-  ] as const) {
-    const { properties } = document.components.schemas[name] as { properties: object };
-    assert.deepEqual(Object.keys(properties), Object.keys(schema.shape));
-  }
 });
 
 function matches(template: string, path: string): boolean {

@@ -3,32 +3,21 @@ import { test } from "node:test";
 import { jsonSchema } from "../contract/api/published-schemas.ts";
 import { outputBlobSchema } from "../contract/output/output-blob.ts";
 import { openSchema } from "../contract/schema/open-schema.ts";
+import type { Schema } from "./checks.ts";
 import { readOutput } from "./read-output.ts";
 
-interface Schema {
-  readonly $ref?: string;
-  readonly $defs?: Readonly<Record<string, Schema>>;
-  readonly const?: unknown;
-  readonly enum?: readonly unknown[];
-  readonly anyOf?: readonly Schema[];
-  readonly type?: string | readonly [string, ...string[]];
-  readonly format?: string;
-  readonly pattern?: string;
-  readonly exclusiveMinimum?: number;
-  readonly items?: Schema;
-  readonly properties?: Readonly<Record<string, Schema>>;
-  readonly additionalProperties?: Schema;
-}
+/** With the schemas that a published one refers to. */
+type Published = Schema & { readonly $defs: Readonly<Record<string, Schema>> };
 
-const PUBLISHED: Schema = jsonSchema("output-blob");
+const PUBLISHED = jsonSchema("output-blob") as Published;
 
 /** An output with every member that the published schema knows, including optional ones. */
 function sample(schema: Schema = PUBLISHED): unknown {
-  if (schema.$ref !== undefined) return sample(PUBLISHED.$defs![schema.$ref.replace("#/$defs/", "")]);
+  if (schema.$ref !== undefined) return sample(PUBLISHED.$defs[schema.$ref.replace("#/$defs/", "")]);
   if (schema.const !== undefined) return schema.const;
   if (schema.enum !== undefined) return schema.enum[0];
   if (schema.anyOf !== undefined) return sample(schema.anyOf[0]);
-  if (typeof schema.type === "object") return sample({ ...schema, type: schema.type[0] });
+  if (typeof schema.type === "object") return sample({ ...schema, type: schema.type[0]! });
   if (schema.type === "array") return [sample(schema.items)];
   if (schema.type === "object") return sampleObject(schema);
   if (schema.type === "boolean") return true;
@@ -41,10 +30,9 @@ function sampleObject({ properties, additionalProperties }: Schema): object {
   return Object.fromEntries(Object.entries(properties).map(([name, member]) => [name, sample(member)]));
 }
 
-function sampleText({ format, pattern }: Schema): string {
+function sampleText({ format, pattern = "" }: Schema): string {
   if (format === "date-time") return "2026-01-05T08:30:00.000Z";
-  if (pattern === undefined) return "text";
-  return ["2026-01-05", "0".repeat(64)].find((value) => new RegExp(pattern).test(value))!;
+  return ["text", "2026-01-05", "0".repeat(64)].find((value) => new RegExp(pattern).test(value))!;
 }
 
 const SAMPLE = sample();

@@ -1,8 +1,6 @@
 import type { OutputBlob } from "../contract/output/output-blob.ts";
-import { checkOf } from "./checks.ts";
+import { checkValue } from "./checks.ts";
 import { SCHEMAS } from "./output-schema.ts";
-
-const check = checkOf("OutputBlob", SCHEMAS);
 
 /**
  * Checks a parsed output blob against the published schema and returns it. Members and codes of later versions are kept.
@@ -10,7 +8,7 @@ const check = checkOf("OutputBlob", SCHEMAS);
  */
 export function readOutput(value: unknown): OutputBlob {
   try {
-    check(value);
+    checkValue(value, SCHEMAS.OutputBlob!, SCHEMAS);
   } catch (error) {
     throw new TypeError(`this is not an output of mucast: ${(error as TypeError).message}`);
   }

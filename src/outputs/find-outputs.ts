@@ -1,8 +1,6 @@
-import { existsSync, statSync } from "node:fs";
-import { readdir } from "node:fs/promises";
-import { basename, dirname, join } from "node:path";
+import { existsSync, globSync, statSync } from "node:fs";
+import { basename, dirname, join, resolve } from "node:path";
 import { MucastError } from "../contract/errors/errors.ts";
-import { causeOf } from "../contract/errors/system-error.ts";
 
 export interface FoundOutput {
   readonly path: string;
@@ -10,29 +8,25 @@ export interface FoundOutput {
   readonly writtenAt: number;
 }
 
-/** Names that jobs give to their outputs, and `prepare` to feature blobs. */
+/** Names of outputs, and of feature blobs of `prepare`. */
 const OUTPUT_NAME = /^(ml|nn)_engine_.+\.json$/;
 const FEATURES_NAME = /^feature_engine_.+\.(json|parquet)$/;
 
-/**
- * Outputs in a folder and in its `data` folder, where jobs write them, newest first.
- * @throws MucastError invalid_request if there is no such folder.
- */
+/** Where jobs write below a folder, or below the --out folder of `prepare` or `forecast` in it. */
+const PLACES = ["*", "data/*", "*/data/*"];
+
+/** Outputs in a folder and its places, newest first. @throws MucastError invalid_request if there is no such folder. */
 export async function findOutputs(folder: string, names = OUTPUT_NAME): Promise<readonly FoundOutput[]> {
-  const data = join(folder, "data");
-  const paths: string[] = [];
-  for (const place of isFolder(data) ? [folder, data] : [folder]) {
-    const entries = await readdir(place, { withFileTypes: true }).catch((cause: unknown) => {
-      const message = `${place} cannot be listed: ${causeOf(cause)}`;
-      throw new MucastError("invalid_request", message, { path: "folder", value: place }, { cause });
-    });
-    const found = entries.filter((entry) => entry.isFile() && names.test(entry.name));
-    paths.push(...found.map(({ name }) => join(place, name)));
+  if (!isFolder(folder)) {
+    const message = `${resolve(folder)} cannot be listed: it is not a folder`;
+    throw new MucastError("invalid_request", message, { path: "folder", value: folder });
   }
-  return paths
-    .flatMap((path) => {
-      const found = statSync(path, { throwIfNoEntry: false });
-      return found === undefined ? [] : [{ path, writtenAt: found.mtimeMs }];
+  return globSync(PLACES, { cwd: folder })
+    .filter((path) => names.test(basename(path)))
+    .flatMap((name) => {
+      const path = join(folder, name);
+      const state = statSync(path, { throwIfNoEntry: false });
+      return state?.isFile() ? [{ path, writtenAt: state.mtimeMs }] : [];
     })
     .sort((a, b) => b.writtenAt - a.writtenAt || (a.path < b.path ? -1 : 1));
 }
@@ -41,19 +35,18 @@ export async function findOutputs(folder: string, names = OUTPUT_NAME): Promise<
 export async function newestOutput(folder: string): Promise<string> {
   const [newest] = await findOutputs(folder);
   if (newest !== undefined) return newest.path;
-  const name = folder === "." ? "the current folder" : folder;
-  const message = `${name} has no output: no file ml_engine_*.json or nn_engine_*.json in it or in its folder data`;
-  const advice = "Run a job first, or name the folder of its output, such as forecasts.";
+  const message = `${resolve(folder)} has no output: no file ml_engine_*.json or nn_engine_*.json in it, data or */data`;
+  const advice = "Run a job first, or name the folder of its output.";
   throw new MucastError("invalid_request", message, { path: "output", value: folder, advice });
 }
 
-/** The newest feature blob that has its data-extraction blob beside it, and that blob. @throws like `newestOutput`. */
+/** The newest feature blob with its data-extraction blob beside it. @throws like `newestOutput`. */
 export async function newestPair(folder: string): Promise<{ features: string; prices: string }> {
   for (const { path: features } of await findOutputs(folder, FEATURES_NAME)) {
     const prices = join(dirname(features), basename(features).replace("feature_engine", "data_extractor"));
     if (existsSync(prices)) return { features, prices };
   }
-  const message = `${folder} has no pair of blobs feature_engine_ID and data_extractor_ID, nor has its folder data`;
+  const message = `${resolve(folder)} has no pair of blobs feature_engine_ID and data_extractor_ID in it, data or */data`;
   const advice = "Name the --out folder of `mucast prepare`, or both blobs.";
   throw new MucastError("invalid_request", message, { path: "--feature-url", value: folder, advice });
 }
@@ -62,7 +55,7 @@ export function isFolder(path: string): boolean {
   try {
     return statSync(path).isDirectory();
   } catch {
-    // Whatever reads the path says what is wrong with it.
+    // What reads the path says what is wrong.
     return false;
   }
 }

@@ -113,10 +113,6 @@ export async function trackRun(
   }
 }
 
-export async function checkTracker(tracker: Tracker, signal: AbortSignal): Promise<void> {
-  await findExperiment(senderTo(tracker, signal), tracker, false);
-}
-
 /** @param passing whether the tracker may record the run later: it is away, slow, overloaded or broken. */
 export function trackingFailed({ url }: Tracker, why: string, passing = true): MucastError {
   const message = `the run could not be recorded at ${url}: ${why}`;

@@ -13,7 +13,9 @@ test("the Python client passes its tests with a service that requires a key", {
   timeout: 600_000,
 }, async () => {
   const { url, dataDir } = await startServe({ env: { MUCAST_AUTH: "keys" } });
-  const { token } = await withKeys({ dataDir }, (keys) => keys.create("notebook", ["read", "write"]));
+  const { token } = await withKeys({ data_dir: dataDir }, (keys) =>
+    keys.create("notebook", ["read", "write"]),
+  );
   const env = { MUCAST_TEST_SERVICE: url, MUCAST_TEST_KEY: token, MUCAST_TEST_NODE: process.execPath };
   const { code, stdout, stderr } = await clientTests("service", env);
   assert.equal(code, 0, stdout + stderr);

@@ -29,7 +29,7 @@ describe("a service with keys", { timeout: 600_000 }, () => {
 
   /** As created by `mucast keys create`. */
   async function newKey(name: string, scopes: readonly Scope[] = ["read", "write"]): Promise<string> {
-    const made = await withKeys({ dataDir: serving.dataDir }, (keys) => keys.create(name, scopes));
+    const made = await withKeys({ data_dir: serving.dataDir }, (keys) => keys.create(name, scopes));
     return made.token;
   }
 

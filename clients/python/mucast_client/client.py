@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypeVar, cast
 from urllib.parse import quote
 
-from .answers import json_object, unexpected
+from .answers import json_object
 from .connection import LONG_READ_SECONDS, Call, Connection
 from .deadline import Deadline
 from .inputs import Day, Input, Table, Uploads, day_text, prepare_body
@@ -319,18 +319,14 @@ class Client:
         return deadline.run(work)
 
     def _pages(self, path: str, member: str, query: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
-        cursors: list[str | None] = [None]
+        cursor: str | None = None
         while True:
-            call = Call("GET", path, query={**query, "limit": 100, "cursor": cursors[-1]})
-            answer = self._connection.send(call)
-            page = json_object(answer, member)
+            call = Call("GET", path, query={**query, "limit": 100, "cursor": cursor})
+            page = json_object(self._connection.send(call), member)
             yield from page[member]
             cursor = page["next_cursor"]
             if cursor is None:
                 return
-            if cursor in cursors:
-                raise unexpected(answer, f"the cursor {cursor!r} a second time")
-            cursors.append(cursor)
 
 
 class RawJson(str):

@@ -7,15 +7,14 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from email.utils import parsedate_to_datetime
 from pathlib import Path
 
 import httpx
 
 from .address import authorization, is_loopback, service_url
-from .answers import Answer, error_of, unexpected
+from .answers import Answer, error_of
 from .deadline import DEADLINE
-from .errors import ApiError, ConnectionLostError
+from .errors import ConnectionLostError
 from .version import __version__
 
 RETRIES = 5
@@ -26,8 +25,6 @@ CONNECT_SECONDS = 10.0
 READ_SECONDS = 60.0
 # A report, a price CSV, a preview or an upload may take the service's `request_seconds`, which is 120 by default.
 LONG_READ_SECONDS = 600.0
-# The service sends less than 4 MB in any JSON answer that is not a blob.
-MAX_ANSWER_BYTES = 8 * 2**20
 FIRST_BACKOFF = 0.2
 MAX_BACKOFF = 10.0
 
@@ -42,7 +39,6 @@ class Call:
     query: Mapping[str, str | int | Sequence[str] | None] = field(default_factory=dict)
     headers: Mapping[str, str] = field(default_factory=dict)
     body: bytes | Path | None = None
-    max_bytes: int = MAX_ANSWER_BYTES
     read_seconds: float = READ_SECONDS
 
 
@@ -53,7 +49,7 @@ class Connection:
         self.url = service_url(url)
         self._http = httpx.Client(
             # httpx shows this header as [secure]; the key is kept nowhere else.
-            headers={"user-agent": f"mucast-client/{__version__}", "accept-encoding": "identity", **authorization(key)},
+            headers={"user-agent": f"mucast-client/{__version__}", **authorization(key)},
             # A payload and its signatures go only to the service that the caller has named.
             follow_redirects=False,
             # With one, httpx uses no proxy of the environment, which would see the key for this machine.
@@ -96,7 +92,7 @@ class Connection:
             may_repeat = failures <= RETRIES
             try:
                 with self.stream(call) as response:
-                    answer = read_whole(response, call.max_bytes)
+                    answer = answer_of(response)
             except httpx.TransportError as error:
                 if not may_repeat:
                     raise ConnectionLostError(f"{self.url} gives no answer: {reason_of(error)}") from error
@@ -105,44 +101,17 @@ class Connection:
             if answer.is_success:
                 return answer
             refusal = error_of(answer)
-            if not (may_repeat and is_temporary(answer, refusal)):
+            is_temporary = answer.status in RETRYABLE_STATUSES and refusal.code != "timed_out"
+            if not (may_repeat and is_temporary):
                 raise refusal
-            asked = seconds_asked(answer)
-            if asked is not None and asked > MAX_RETRY_AFTER:
+            asked = answer.headers.get("retry-after", "")
+            if asked.isdigit() and float(asked) > MAX_RETRY_AFTER:
                 raise refusal
-            pause(backoff(failures) if asked is None else asked)
+            pause(float(asked) if asked.isdigit() else backoff(failures))
 
 
-def read_whole(response: httpx.Response, max_bytes: int) -> Answer:
-    """Reads the body, and stops at `max_bytes`. Raises UnexpectedAnswerError if it is larger, or compressed."""
-    answer = Answer(response.status_code, str(response.url), response.headers, b"")
-    # The client asks for none, and compressed bytes could expand to any size.
-    if response.headers.get("content-encoding", "identity") != "identity":
-        raise unexpected(answer, "a compressed body, which was not requested")
-    parts: list[bytes] = []
-    size = 0
-    for part in response.iter_raw():
-        DEADLINE.get().check()
-        size += len(part)
-        if size > max_bytes:
-            raise unexpected(answer, f"a body of more than {max_bytes} bytes")
-        parts.append(part)
-    return Answer(answer.status, answer.url, answer.headers, b"".join(parts))
-
-
-def is_temporary(answer: Answer, refusal: ApiError) -> bool:
-    return answer.status in RETRYABLE_STATUSES and refusal.code != "timed_out"
-
-
-def seconds_asked(answer: Answer) -> float | None:
-    """Seconds of Retry-After, which may also be a date."""
-    text = answer.headers.get("retry-after", "")
-    if text.isascii() and text.isdigit():
-        return float(text)
-    try:
-        return max(0.0, parsedate_to_datetime(text).timestamp() - time.time())
-    except (ValueError, OverflowError):
-        return None
+def answer_of(response: httpx.Response) -> Answer:
+    return Answer(response.status_code, str(response.url), response.headers, response.read())
 
 
 def backoff(failures: int) -> float:

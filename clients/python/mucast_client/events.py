@@ -11,11 +11,10 @@ from urllib.parse import quote
 import httpx
 
 from .answers import error_of, object_in
-from .connection import Call, Connection, backoff, pause, read_whole, reason_of
+from .connection import Call, Connection, answer_of, backoff, pause, reason_of
 from .deadline import DEADLINE
 from .errors import ApiError, ConnectionLostError, NoEventStreamError
 from .models import Event, Operation, Snapshot
-from .server_sent_events import OversizedEventError, Retry, sent_events
 
 # The service sends something every 15 s at least; after this long without a byte, the connection counts as lost.
 SILENCE_SECONDS = 45.0
@@ -26,6 +25,8 @@ REOPEN_SECONDS = 1.0
 MAX_REOPEN_SECONDS = 60.0
 # With the pauses between them, three quarters of a minute: longer than a restart of the service, and a lease.
 MAX_FAILURES_IN_A_ROW = 12
+# The service sends at most 256 KiB in one event.
+MAX_EVENT_CHARS = 2**20
 
 
 def operation_path(operation_id: str) -> str:
@@ -96,7 +97,7 @@ class EventFollower:
         call = Call("GET", self._path, headers=headers, read_seconds=SILENCE_SECONDS)
         with self._connection.stream(call) as response:
             if response.status_code != 200:
-                answer = read_whole(response, Call.max_bytes)
+                answer = answer_of(response)
                 self._is_over = answer.status == 204
                 if answer.is_success:
                     return
@@ -104,29 +105,28 @@ class EventFollower:
             content_type = response.headers.get("content-type", "")
             if not re.match(r"text/event-stream\b", content_type, re.IGNORECASE):
                 raise NoEventStreamError(f"the answer has the content type {content_type[:100]!r}")
-            try:
-                for sent in sent_events(self._parts(response)):
-                    if isinstance(sent, Retry):
-                        self._reopen = min(sent.seconds, MAX_REOPEN_SECONDS)
-                        continue
-                    event = event_in(sent.data)
-                    if event is None:
-                        raise NoEventStreamError(f"it contains an invalid event: {sent.data[:100]!r}")
-                    self._after = event["seq"]
-                    self._has_brought = True
-                    yield event
-            except OversizedEventError:
-                raise NoEventStreamError("it contains an event that is too large") from None
+            # A truncated event at the end is dropped: the next connection sends it again.
+            text = ""
+            for part in response.iter_text():
+                self._has_heard = True
+                DEADLINE.get().check()
+                *messages, text = (text + part).split("\n\n")
+                yield from filter(None, map(self._event_in, messages))
+                if len(text) > MAX_EVENT_CHARS:
+                    raise NoEventStreamError("it contains an event that is too large")
 
-    def _parts(self, response: httpx.Response) -> Iterator[bytes]:
-        for part in response.iter_raw():
-            self._has_heard = True
-            DEADLINE.get().check()
-            yield part
-
-
-def event_in(data: str) -> Event | Snapshot | None:
-    event = object_in(data)
-    if event is None or not isinstance(event.get("seq"), int) or not isinstance(event.get("type"), str):
-        return None
-    return cast("Event | Snapshot", event)
+    def _event_in(self, message: str) -> Event | Snapshot | None:
+        """None for a comment, and for the pause that the service asks for."""
+        lines = [line.partition(":") for line in message.split("\n")]
+        for name, _, value in lines:
+            if name == "retry" and value.strip().isdigit():
+                self._reopen = min(float(value) / 1_000, MAX_REOPEN_SECONDS)
+        data = "\n".join(value.removeprefix(" ") for name, _, value in lines if name == "data")
+        if data == "":
+            return None
+        event = object_in(data) or {}
+        if not isinstance(event.get("seq"), int) or not isinstance(event.get("type"), str):
+            raise NoEventStreamError(f"it contains an invalid event: {data[:100]!r}")
+        self._after = event["seq"]
+        self._has_brought = True
+        return cast("Event | Snapshot", event)

@@ -28,10 +28,6 @@ from .report import Report
 if TYPE_CHECKING:
     import pandas as pd
 
-# An output of 500 tickers with 1,500 dates has some 60 MB.
-MAX_OUTPUT_BYTES = 2**30
-# The service draws no larger page.
-MAX_REPORT_BYTES = 64 * 2**20 + 2**20
 OUTPUT_SCHEMA = "mucast.forecast/1"
 
 
@@ -75,7 +71,7 @@ class ForecastResult(OperationResult):
         """The whole output, as docs/output.md of mucast describes it."""
         path = f"/data/{quote(self.record['output_name'], safe='')}"
         answer = self._connection.send(
-            Call("GET", path, max_bytes=MAX_OUTPUT_BYTES, read_seconds=LONG_READ_SECONDS),
+            Call("GET", path, read_seconds=LONG_READ_SECONDS),
         )
         output = json_object(answer, "schema")
         if output["schema"] != OUTPUT_SCHEMA:
@@ -144,7 +140,7 @@ class ForecastResult(OperationResult):
     def report(self) -> Report:
         """The HTML report, which a notebook shows. The first request for it takes seconds."""
         path = f"{operation_path(self.id)}/report"
-        call = Call("GET", path, max_bytes=MAX_REPORT_BYTES, read_seconds=LONG_READ_SECONDS)
+        call = Call("GET", path, read_seconds=LONG_READ_SECONDS)
         return Report(html_text(self._connection.send(call)))
 
 

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable, Iterator
-from email.utils import formatdate
+from collections.abc import Callable
 
 import httpx
 import pytest
@@ -22,7 +20,6 @@ from fakes import (
 )
 
 from mucast_client import ApiError, ConnectionLostError, RequestRefusedError, UnexpectedAnswerError
-from mucast_client.connection import MAX_ANSWER_BYTES
 
 Fake = Callable[..., FakeService]
 
@@ -79,37 +76,16 @@ def test_does_not_repeat_what_would_be_refused_again(fake: Fake, code: str, stat
 
 
 def test_waits_as_long_as_the_service_asks_but_no_more_than_a_minute(fake: Fake, pauses: list[float]) -> None:
-    soon = formatdate(time.time() + 30, usegmt=True)
     service = fake(
         problem("unavailable", 503, retry_after="7"),
-        problem("unavailable", 503, retry_after=soon),
         problem("unavailable", 503, retry_after="no number"),
         problem("rate_limited", 429, retry_after="61"),
     )
     with pytest.raises(RequestRefusedError, match="rate_limited"):
         service.client.attach("one")
-    asked, until, own = pauses
+    asked, own = pauses
     assert asked == 7
-    assert 0 <= until <= 31
     assert own <= 0.8
-
-
-@pytest.mark.parametrize(
-    "unreadable",
-    ["Mon, 01 Jan 99999999999999999999 00:00:00 GMT", "Mon, 01 Jan 2030 00:00:00 +99999999999999999999"],
-)
-def test_ignores_a_pause_beyond_every_date(fake: Fake, pauses: list[float], unreadable: str) -> None:
-    service = fake(problem("unavailable", 503, retry_after=unreadable), json_answer(SUCCEEDED))
-    service.client.attach("one")
-    assert len(pauses) == 1
-    assert pauses[0] <= 0.2
-
-
-@pytest.mark.parametrize("odd", [{"advice": 5}, {"faults": 3}])
-def test_a_problem_with_members_of_another_type_is_no_answer_of_mucast(fake: Fake, odd: dict[str, object]) -> None:
-    body = {"code": "not_found", "detail": "no operation", "status": 404, **odd}
-    with pytest.raises(UnexpectedAnswerError, match="answered 404"):
-        fake(json_answer(body, 404)).client.attach("one")
 
 
 def test_an_answer_of_a_proxy_is_no_answer_of_mucast(fake: Fake) -> None:
@@ -124,28 +100,6 @@ def test_an_answer_of_a_proxy_is_no_answer_of_mucast(fake: Fake) -> None:
         fake(json_answer(["a list"])).client.attach("one")
     with pytest.raises(UnexpectedAnswerError):
         fake(lambda _: httpx.Response(200, content=iter([b"[" * 100_000]))).client.attach("one")
-
-
-def test_reads_no_more_than_an_answer_may_have(fake: Fake) -> None:
-    read = 0
-
-    def endless() -> Iterator[bytes]:
-        nonlocal read
-        while True:
-            read += 2**20
-            yield b" " * 2**20
-
-    service = fake(lambda _: httpx.Response(200, content=endless()))
-    with pytest.raises(UnexpectedAnswerError, match="more than 8388608 bytes"):
-        service.client.attach("one")
-    assert read <= MAX_ANSWER_BYTES + 2**20
-
-
-def test_asks_for_no_compression_and_expands_none(fake: Fake) -> None:
-    service = fake(json_answer(SUCCEEDED, content_encoding="gzip"))
-    with pytest.raises(UnexpectedAnswerError, match="compressed"):
-        service.client.attach("one")
-    assert service.requests[0].headers["accept-encoding"] == "identity"
 
 
 def test_escapes_what_becomes_part_of_a_path(fake: Fake) -> None:

@@ -51,20 +51,9 @@ def test_resumes_after_the_last_event_and_repeats_none(fake: Fake, pauses: list[
     assert len(pauses) == 4
 
 
-def test_starts_after_an_event_that_the_caller_knows(fake: Fake) -> None:
-    service = fake(ACCEPTED, stream([PROGRESS, ENDED]))
-    assert seqs(service, 2) == [3, 4]
-    assert resumed_after(service) == ["2"]
-
-
 def test_kept_events_follow_a_snapshot_even_of_an_ended_operation(fake: Fake) -> None:
     service = fake(ACCEPTED, stream([sent(2, "snapshot", SUCCEEDED), PROGRESS, ENDED]))
     assert seqs(service) == [2, 3, 4]
-
-
-def test_an_event_of_a_later_version_ends_nothing(fake: Fake) -> None:
-    service = fake(ACCEPTED, stream([sent(1, "praised", {"by": "ann"}), ENDED]))
-    assert seqs(service) == [1, 4]
 
 
 def test_ends_if_nothing_follows_the_last_event(fake: Fake) -> None:

@@ -34,7 +34,6 @@ from mucast_client import (
     MucastError,
     OperationCanceledError,
     OperationFailedError,
-    UnexpectedAnswerError,
     WaitTimeoutError,
 )
 from mucast_client.models import Operation
@@ -111,12 +110,6 @@ def test_polls_if_no_stream_gets_through(fake: Fake, pauses: list[float]) -> Non
     service.client.run_ml_job(**JOB, progress=False)
     assert service.asked[2:] == ["GET /v1/operations/one"] * 3
     assert pauses == [2.0, 2.0]
-
-
-def test_polls_after_the_service_was_away(fake: Fake) -> None:
-    away = [no_answer] * 14
-    service = fake(ACCEPTED, *away, json_answer(SUCCEEDED))
-    assert service.client.run_ml_job(**JOB, progress=False).id == "one"
 
 
 def test_a_job_outlives_a_lost_connection_and_can_be_attached_again(fake: Fake) -> None:
@@ -207,14 +200,6 @@ def test_lists_all_operations_page_by_page(fake: Fake) -> None:
         "GET /v1/operations?status=Failed&limit=100",
         "GET /v1/operations?status=Failed&limit=100&cursor=c",
     ]
-
-
-def test_follows_no_cursor_twice(fake: Fake) -> None:
-    pages: list[object] = [{"blobs": [], "next_cursor": cursor} for cursor in ("a", "b", "a")]
-    service = fake(*map(json_answer, pages))
-    with pytest.raises(UnexpectedAnswerError, match="the cursor 'a' a second time"):
-        list(service.client.blobs())
-    assert len(service.requests) == 3
 
 
 def test_a_refused_job_names_every_fault(fake: Fake) -> None:

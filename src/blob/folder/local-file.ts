@@ -1,13 +1,15 @@
 import { type BigIntStats, constants } from "node:fs";
 import { type FileHandle, open } from "node:fs/promises";
+import { resolve } from "node:path";
 import { MucastError } from "../../contract/errors/errors.ts";
 import { causeOf, codeOf } from "../../contract/errors/system-error.ts";
 import { changed } from "../blob-errors.ts";
+import { withoutSignature } from "../policy.ts";
 import type { ReadPart, StoredBytes } from "../store.ts";
 
 const MISSING: ReadonlySet<string | undefined> = new Set(["ENOENT", "ENOTDIR", "ENAMETOOLONG"]);
 
-/** A file that is open for reading, and its state at that time. */
+/** A file open for reading, and its state then. */
 export interface OpenFile {
   readonly handle: FileHandle;
   readonly stats: BigIntStats;
@@ -19,16 +21,13 @@ export async function openFile(path: string, flags = 0): Promise<OpenFile> {
   return { handle, stats: await handle.stat({ bigint: true }) };
 }
 
-/**
- * Opens a local file of any name.
- * @throws MucastError blob_not_found if there is nothing or a folder; invalid_request for a pipe or device; blob_unavailable without the
- *   right to read it, and in the stream if the file changes while it is read.
- */
+/** @throws MucastError blob_not_found if there is nothing or a folder; invalid_request for a pipe or device; else blob_unavailable. */
 export async function openLocalFile(path: string, name: string): Promise<StoredBytes> {
   const file = await openFile(path).catch((error: unknown) => {
     const code = MISSING.has(codeOf(error)) ? "blob_not_found" : "blob_unavailable";
+    const shown = withoutSignature(resolve(path));
     // Without the cause, which shows a signature in the path.
-    throw new MucastError(code, `${name} cannot be opened: ${causeOf(error)}`, { source: name });
+    throw new MucastError(code, `${shown} cannot be opened: ${causeOf(error)}`, { source: shown });
   });
   const { handle, stats } = file;
   if (stats.isFile()) return readWhole(file, name);

@@ -23,35 +23,27 @@ export function candidateTable(choice: TableChoice, elsewhere = "mucast report s
   const shown = rankedCandidates(candidates).slice(0, MAX_CANDIDATES_SHOWN);
   // Outputs with different delays are refused, so there is one close.
   const close = shown.find(({ later }) => later !== undefined)?.later?.delay;
-  const laterCells = (later?: LaterFigures) =>
-    close === undefined ? [] : [fixed(later?.ic ?? null, 4), netText(later)];
-  const rows = shown.map(({ number, label, member, tickers, later, ...figures }) => [
-    `${number} ${printable(label)}`,
-    ...figureCells(figures, choice),
-    ...laterCells(later),
-    String(tickers),
-    member ? "yes" : "-",
-  ]);
-  const laterHeader = close === undefined ? [] : ["IC later", "net later"];
-  const header = [
-    ...["candidate", "R² held out", "IC held out", "gain over 0", "90 % band"],
-    ...laterHeader,
-    ...["tickers", "member"],
-  ];
+  const header = ["candidate", "R² held out", "IC held out", "gain over 0", "90 % band"];
+  const rows = shown.map(({ number, label, later, ...figures }) => {
+    const cells = [`${number} ${printable(label)}`, ...figureCells(figures, choice)];
+    if (close !== undefined) cells.push(fixed(later?.ic ?? null, 4), netText(later));
+    return [...cells, String(figures.tickers), figures.member ? "yes" : "-"];
+  });
+  if (close !== undefined) header.push("IC later", "net later");
+  header.push("tickers", "member");
+  const chosen = ["chosen in advance", ...figureCells(honest, choice)];
+  rows.push(header.map((_, i) => chosen[i] ?? ""));
+  const lines = [table(header, rows)];
+  if (close !== undefined) {
+    const net = "the top minus the bottom fifth after 5 bp a side, bp a day, with its 90 % band";
+    lines.push(`Later: traded ${closeName(close)}, over all dates of the output; net: ${net}.`);
+  }
   const more = candidates.length - shown.length;
-  return [
-    table(header, [
-      ...rows,
-      ["chosen in advance", ...figureCells(honest, choice), ...laterHeader.map(() => ""), "", ""],
-    ]),
-    ...(close === undefined
-      ? []
-      : [
-          `Later: traded ${closeName(close)}, over all dates of the output; net: the top minus the bottom fifth after 5 bp a side, bp a day, with its 90 % band.`,
-        ]),
-    ...(more === 0 ? [] : [`${counted(more, "further candidate")} with smaller gains; ${elsewhere}.`]),
-    `Candidate ${best} is the best by the rows that choose; the forecasts chosen in advance show what choosing was worth.${measure === "ic" ? "" : GAIN_UNIT}`,
-  ].join("\n");
+  if (more > 0) lines.push(`${counted(more, "further candidate")} with smaller gains; ${elsewhere}.`);
+  const worth = "the forecasts chosen in advance show what choosing was worth";
+  const unit = measure === "ic" ? "" : GAIN_UNIT;
+  lines.push(`Candidate ${best} is the best by the rows that choose; ${worth}.${unit}`);
+  return lines.join("\n");
 }
 
 function figureCells(figures: OutputChoice["honest"], choice: TableChoice): string[] {

@@ -34,16 +34,6 @@ test("the error of an unknown parameter names its path and the accepted ones, of
   );
 });
 
-test("every fault of a config has its own line", () => {
-  const { text, exit } = told(() => parseMlSettings('{"ML parms": {}, "x": 1}'));
-  assert.equal(exit, 2);
-  assert.match(
-    text,
-    /^ {2}config\.ML params: is required, and "ML parms" was given \(did you mean ML params\?\)$/m,
-  );
-  assert.match(text, /^ {2}config\.x: unknown key "x"/m);
-});
-
 test("an error that is not ours is a defect, reported with its stack", () => {
   const { text, exit } = told(() => {
     throw new TypeError("boom");
@@ -58,15 +48,6 @@ test("lines within a message are indented under it, and cannot look like our own
     throw new MucastError("engine_unavailable", "uv failed: one\nerror: two\u001b[2J");
   });
   assert.match(text, /^ {2}uv failed: one\n {4}error: two\\u001b\[2J$/m);
-});
-
-test("the tickers' reasons follow the error that they caused", () => {
-  const failures = [{ ticker: "A", code: "fit_failed", message: "singular" }];
-  const { text, exit } = told(() => {
-    throw new MucastError("all_failed", "The only ticker failed", { failures });
-  });
-  assert.equal(exit, 3);
-  assert.match(text, /^ {2}The only ticker failed\n {2}fit_failed: A: singular$/m);
 });
 
 test("if very many tickers failed, the first ones are listed and all are counted", () => {

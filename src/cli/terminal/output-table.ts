@@ -1,5 +1,6 @@
 import { counted, printable } from "../../contract/errors/wording.ts";
 import { closeName, laterOrder, orderBands, verdictFigures } from "../../contract/output/later-close.ts";
+import type { DelayedOrder } from "../../contract/output/metrics-schemas.ts";
 import { type Band, bandFromT, datesQuantile, meanMethod } from "../../contract/output/test-quantile.ts";
 import type { FindingState, JudgedRows, RowsVerdict, Verdict } from "../../contract/output/verdict.ts";
 import type { OutputSummary } from "../../outputs/output-summary.ts";
@@ -11,136 +12,107 @@ export interface OutputColumn {
   readonly verdict: Verdict | undefined;
   /** The standard error of the hit rate with dates as units; null if there are too few dates. */
   readonly hitRateError: number | null;
-  /** Further rows of the column, the same for each output. */
-  readonly more?: readonly Cell[];
+  /** Further rows, the same for each output. */
+  readonly more?: readonly (readonly [label: string, value: string])[];
 }
 
 type Cell = readonly [label: string, value: string];
 
-/**
- * The quality of outputs, one column each, as text for a terminal: figures of the score rows, or of the out-of-fold rows of a daily run, beside those that any model has to
- * beat.
- */
-export function outputTable(outputs: readonly OutputColumn[]): string {
-  const hasRefits = outputs.some(({ output }) => output.refits !== undefined);
-  const closes = laterCloses(outputs.map(({ output }) => ordersOf(output)));
-  const isOfLabels = (close: number) =>
-    outputs.every(({ output }) => [undefined, close].includes(ordersOf(output)[0]?.delay));
-  const columns = outputs.map((column) => [
-    ...cellsOf(column),
-    ...closes.flatMap((delay) => laterCells(ordersOf(column.output), delay, isOfLabels(delay))),
-    ...(closes.length === 0 ? [] : beyondCells(column.output)),
-    ...(hasRefits ? [refitsCell(column.output)] : []),
-    ...verdictCells(column.verdict),
-    ...(column.more ?? []),
+/** What outputs are worth, one column each: figures of the judged rows, beside those that any model has to beat. */
+export function outputTable(columns: readonly OutputColumn[]): string {
+  const delays = columns.flatMap(({ output }) => laterOrder(ordersOf(output))?.delay ?? []);
+  const closes = [...new Set(delays)].sort((a, b) => a - b);
+  // Labels with a delay begin at the first close that is listed.
+  const ofLabels = closes.find((close) =>
+    columns.every(({ output }) => [undefined, close].includes(ordersOf(output)[0]?.delay)),
+  );
+  const hasRefits = columns.some(({ output }) => output.refits !== undefined);
+  const cells = columns.map(({ output, hitRateError, verdict, more = [] }) => [
+    ...figureCells(output, hitRateError, verdict),
+    ...closes.flatMap((close) => laterCells(ordersOf(output), close, close === ofLabels)),
+    ...(closes.length > 0 ? beyondCells(output) : []),
+    ...(hasRefits ? [refitsCell(output)] : []),
+    ["verdict", printable(verdict?.title ?? "-")] as const,
+    ...verdictCells(verdict?.judged[0]),
+    ...more,
   ]);
-  const labels = columns[0]!.map(([label]) => label);
-  const rows = labels.map((label, i) => [label, ...columns.map((column) => column[i]![1])]);
-  return table(["", ...outputs.map(({ name }) => name)], rows);
+  const rows = cells[0]!.map(([label], i) => [label, ...cells.map((column) => column[i]![1])]);
+  return table(["", ...columns.map(({ name }) => name)], rows);
 }
 
-function cellsOf({ output: { mu, window, metrics }, hitRateError, verdict }: OutputColumn): Cell[] {
+type Output = OutputColumn["output"];
+
+/** The table of the score rows or, if none has a label yet, as in a daily run, that of the out-of-fold rows. */
+export function judgedTable({ score, out_of_fold }: Output["metrics"]): "score" | "out_of_fold" {
+  return score.pooled.n === 0 && out_of_fold !== undefined ? "out_of_fold" : "score";
+}
+
+/** None for an output of an older version. */
+function ordersOf({ metrics }: Output): readonly DelayedOrder[] {
+  return metrics[judgedTable(metrics)]!.by_delay ?? [];
+}
+
+function figureCells(
+  { mu, window: { as_of, delay }, metrics }: Output,
+  hitRateError: number | null,
+  verdict: Verdict | undefined,
+): Cell[] {
   const { intervals, baselines } = metrics;
   const judged = judgedTable(metrics);
   const { cross_section: across, pooled } = metrics[judged]!;
   const isOverTime = verdict?.judged.find(({ rows }) => rows === judged)?.order.form === "time_series";
-  const [zero, mean] = [baselines.zero[judged], baselines.mean[judged]];
+  // Out-of-fold rows have no intervals; the same method covers them one after the other.
+  const covered = judged === "score" ? intervals?.pooled : intervals?.pooled.prequential;
+  const dates = `${as_of}${delay === undefined ? "" : `, delay ${delay}`}`;
   return [
-    [
-      "tickers with a forecast",
-      `${Object.keys(mu).length} as of ${window.as_of}${window.delay === undefined ? "" : `, delay ${window.delay}`}`,
-    ],
+    ["tickers with a forecast", `${Object.keys(mu).length} as of ${dates}`],
     ["rows with labels", `${pooled.n} ${ROWS[judged]}`],
     ["mean RankIC", figure(isOverTime ? null : across.rank_ic_mean)],
     ["hit rate", percent(pooled.hit_rate)],
     ["  standard error, by date", percent(hitRateError)],
     ["  share of up days", percent(pooled.up_share)],
-    ["  historical-mean forecast", percent(mean?.pooled.hit_rate)],
+    ["  historical-mean forecast", percent(baselines.mean[judged]?.pooled.hit_rate)],
     ["RMSE", figure(pooled.rmse)],
-    ["  zero forecast", figure(zero?.pooled.rmse)],
+    ["  zero forecast", figure(baselines.zero[judged]?.pooled.rmse)],
     ["nominal coverage", percent(intervals && 1 - intervals.alpha)],
-    ["actual coverage", percent(coverageOf(intervals, judged))],
+    ["actual coverage", percent(covered?.coverage)],
     ["  with split intervals", percent(intervals?.other_methods?.split?.pooled.coverage)],
   ];
 }
 
-/** The table of the score rows or, if none has a label yet, as in a daily run, that of the out-of-fold rows. */
-export function judgedTable({ score, out_of_fold }: OutputSummary["metrics"]): "score" | "out_of_fold" {
-  return score.pooled.n === 0 && out_of_fold !== undefined ? "out_of_fold" : "score";
-}
-
-/** Out-of-fold rows have no intervals; the same method covers them one after the other. */
-function coverageOf(intervals: OutputSummary["metrics"]["intervals"], judged: "score" | "out_of_fold") {
-  return judged === "score" ? intervals?.pooled.coverage : intervals?.pooled.prequential?.coverage;
-}
-
-type Orders = NonNullable<OutputSummary["metrics"]["score"]["by_delay"]>;
-
-/** None for an output of an older version. */
-function ordersOf({ metrics }: OutputColumn["output"]): Orders {
-  return metrics[judgedTable(metrics)]!.by_delay ?? [];
-}
-
-/** The first close after the forecasts of each output, which depends on the delay of its labels. */
-function laterCloses(outputs: readonly Orders[]): number[] {
-  const delays = outputs.flatMap((orders) => laterOrder(orders)?.delay ?? []);
-  return [...new Set(delays)].sort((a, b) => a - b);
-}
-
 /** What the order is worth if it is traded at a close after the forecasts. */
-function laterCells(orders: Orders, delay: number, isOfLabels: boolean): Cell[] {
-  const order = orders.find((each) => each.delay === delay);
+function laterCells(orders: readonly DelayedOrder[], close: number, isOfLabels: boolean): Cell[] {
+  const order = orders.find(({ delay }) => delay === close);
   const isOverTime = order?.order_mean !== undefined;
-  const value = (isOverTime ? order.order_mean : order?.ic_mean) ?? null;
-  const net = order?.net_5bp ?? null;
-  const bands = order && orderBands(order);
+  const value = isOverTime ? order.order_mean : order?.ic_mean;
   const text = isOverTime ? `${figure(value)} deviations over time` : `IC ${figure(value)}`;
+  const bands = order && orderBands(order);
+  const net = order?.net_5bp;
   return [
-    [
-      `order ${closeName(delay)}${isOfLabels ? " (where the labels begin)" : ""}`,
-      value === null ? "-" : text,
-    ],
-    bandCell(bands?.order, figure),
-    ["  net of 5 bp a side", net === null ? "-" : `${net.toFixed(1)} bp a day`],
-    bandCell(bands?.net, (bp) => bp.toFixed(1)),
+    [`order ${closeName(close)}${isOfLabels ? " (where the labels begin)" : ""}`, value == null ? "-" : text],
+    ["  90 % band", bandText(bands?.order, figure)],
+    ["  net of 5 bp a side", net == null ? "-" : `${net.toFixed(1)} bp a day`],
+    ["  90 % band", bandText(bands?.net, (bp) => bp.toFixed(1))],
     ["  replaced each day", percent(order?.turnover)],
   ];
 }
 
-function bandCell(band: Band | null | undefined, text: (value: number) => string): Cell {
-  return ["  90 % band", band == null ? "-" : `${text(band.low)} to ${text(band.high)}`];
-}
-
 /** The IC that exposures to prices leave. */
-function beyondCells({ metrics }: OutputColumn["output"]): Cell[] {
+function beyondCells({ metrics }: Output): Cell[] {
   const { dates = 0, residual } = metrics[judgedTable(metrics)]!.exposures ?? {};
   const ic = residual?.ic_mean ?? null;
   const band = bandFromT(ic, residual?.ic_t, datesQuantile(meanMethod(dates), dates, 0.95));
-  return [["mean IC beyond exposures", figure(ic)], bandCell(band, figure)];
+  return [
+    ["mean IC beyond exposures", figure(ic)],
+    ["  90 % band", bandText(band, figure)],
+  ];
 }
 
 /** How many successive sets of models made the forecasts. */
-function refitsCell({ refits }: OutputColumn["output"]): Cell {
-  const [first, ...later] = refits?.blocks ?? [];
-  if (first === undefined || later.length === 0) return ["models refitted", "-"];
-  const last = later.at(-1)!;
-  return ["models refitted", `${counted(later.length, "time")}, last on ${last.start}`];
-}
-
-/** The headline of the verdict, and the evidence for it. */
-function verdictCells(verdict: Verdict | undefined): Cell[] {
-  const judged = verdict?.judged[0];
-  const dates = judged?.sizes.dates.toLocaleString("en-US");
-  return [
-    ["verdict", printable(verdict?.title ?? "-")],
-    ["  judged on", judged === undefined ? "-" : `${nameOf(ROWS, judged.rows)}, ${dates} dates`],
-    ["  order", orderText(judged)],
-    ["    IC", icText(judged && verdictFigures(judged).ic)],
-    ["    90 % band", bandText(judged?.order)],
-    ["  sizes", stateText(SKILL_STATES, judged?.sizes.state)],
-    ["    R²", judged === undefined ? "-" : r2Text(verdictFigures(judged).r2)],
-    ["  intervals", stateText(INTERVAL_STATES, judged?.intervals?.state)],
-  ];
+function refitsCell({ refits }: Output): Cell {
+  const later = refits?.blocks.slice(1) ?? [];
+  const text = `${counted(later.length, "time")}, last on ${later.at(-1)?.start}`;
+  return ["models refitted", later.length === 0 ? "-" : text];
 }
 
 type Names = Readonly<Record<string, string>>;
@@ -166,43 +138,51 @@ const INTERVAL_STATES: Names = {
   too_few: "too few dates",
 } satisfies Record<FindingState, string>;
 
-function stateText(states: Names, state: string | undefined): string {
-  return state === undefined ? "-" : nameOf(states, state);
-}
-
-/** The order, and the dates that it was judged on if they are not those of the sizes. */
-function orderText(judged: RowsVerdict | undefined): string {
-  if (judged === undefined) return "-";
-  const { order, sizes } = judged;
-  const isOfMean = order.state === "none" && order.t !== null && order.t >= (order.quantile ?? Infinity);
-  const isOther = order.dates !== sizes.dates && order.state !== "too_few";
-  return `${isOfMean ? "none beyond the training mean" : stateText(SKILL_STATES, order.state)}${overTime(order)}${isOther ? ` (${counted(order.dates, "date")})` : ""}`;
-}
-
-/** With few tickers, there is no IC: the mean return on the side of the forecast; in outputs of 0.2.0 a correlation. */
-function overTime(order: RowsVerdict["order"] | undefined): string {
-  if (order?.form !== "time_series" || order.figure === null || order.state === "too_few") return "";
-  const text = order.figure.toFixed(3);
-  return order.method === "student" ? `, over time ${text} deviations` : `, correlation over time ${text}`;
-}
-
-/** The band of the IC outside which a one-sided test at 5 % finds it. */
-function bandText(order: RowsVerdict["order"] | undefined): string {
-  const band = order?.form === "cross_section" ? bandFromT(order.figure, order.t, order.quantile) : null;
-  return band === null ? "-" : `${icText(band.low)} to ${icText(band.high)}`;
-}
-
-function icText(ic: number | null | undefined): string {
-  return ic == null ? "-" : ic.toFixed(3);
-}
-
-function r2Text(r2: number | null): string {
-  return r2 === null ? "-" : `${(100 * r2).toFixed(2)} %`;
-}
-
 /** How a table names a value of the output; a value of a later version or another program is shown unchanged. */
 function nameOf(names: Names, value: string): string {
   return Object.hasOwn(names, value) ? names[value]! : printable(value);
+}
+
+/** The evidence for a verdict. */
+function verdictCells(judged: RowsVerdict | undefined): Cell[] {
+  const labels = ["judged on", "order", "  IC", "  90 % band", "sizes", "  R²", "intervals"];
+  if (judged === undefined) return labels.map((label) => [`  ${label}`, "-"]);
+  const { rows, order, sizes, intervals } = judged;
+  const { ic, r2 } = verdictFigures(judged);
+  // Outside of it, a one-sided test at 5 % finds the IC.
+  const band = order.form === "cross_section" ? bandFromT(order.figure, order.t, order.quantile) : null;
+  const texts = [
+    `${nameOf(ROWS, rows)}, ${sizes.dates.toLocaleString("en-US")} dates`,
+    orderText(judged),
+    icText(ic),
+    bandText(band, icText),
+    nameOf(SKILL_STATES, sizes.state),
+    r2 === null ? "-" : `${(100 * r2).toFixed(2)} %`,
+    intervals ? nameOf(INTERVAL_STATES, intervals.state) : "-",
+  ];
+  return labels.map((label, i) => [`  ${label}`, texts[i]!]);
+}
+
+/** The order, and the dates that it was judged on if they are not those of the sizes. */
+function orderText({ order, sizes }: RowsVerdict): string {
+  const { state, form, figure: value, method, t, quantile, dates } = order;
+  const isOfMean = state === "none" && t !== null && t >= (quantile ?? Infinity);
+  const parts = [isOfMean ? "none beyond the training mean" : nameOf(SKILL_STATES, state)];
+  if (state === "too_few") return parts[0]!;
+  // With few tickers, there is no IC: the mean return on the side of the forecast; in outputs of 0.2.0 a correlation.
+  if (form === "time_series" && value !== null) {
+    const text = value.toFixed(3);
+    parts.push(method === "student" ? `over time ${text} deviations` : `correlation over time ${text}`);
+  }
+  return parts.join(", ") + (dates === sizes.dates ? "" : ` (${counted(dates, "date")})`);
+}
+
+function bandText(band: Band | null | undefined, text: (value: number) => string): string {
+  return band == null ? "-" : `${text(band.low)} to ${text(band.high)}`;
+}
+
+function icText(ic: number | null): string {
+  return ic === null ? "-" : ic.toFixed(3);
 }
 
 function percent(share: number | null | undefined): string {

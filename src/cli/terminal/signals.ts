@@ -2,43 +2,27 @@ import { constants } from "node:os";
 import { isatty } from "node:tty";
 import { MucastError } from "../../contract/errors/errors.ts";
 
-/** The signal that has cancelled what this process runs; undefined if none has. */
-let cancelledBy: CancelSignal | undefined;
+const SIGNALS = ["SIGINT", "SIGTERM", "SIGHUP"] as const;
 
-/** The signal that cancelled this process, and a shell's exit code for it: 130, 143 or 129; as for SIGINT if there was none. */
-export function cancelSignal(): { readonly name: CancelSignal; readonly exitCode: number } {
-  const name = cancelledBy ?? "SIGINT";
-  return { name, exitCode: 128 + constants.signals[name] };
+/** The signal that has cancelled what this process runs. */
+let cancelledBy: (typeof SIGNALS)[number] = "SIGINT";
+
+/** A shell's exit code for the signal that cancelled this process: 130, 143 or 129. */
+export function canceledExitCode(): number {
+  return 128 + constants.signals[cancelledBy];
 }
 
-/**
- * Runs `body` with an AbortSignal that Ctrl-C, a termination or a closed terminal aborts with `canceled`. A second signal has its
- * default effect: it ends the process at once, and its children with it. A second termination counts only after a second, a
- * second Ctrl-C always.
- */
+/** Runs `body` with an AbortSignal that Ctrl-C, a termination or a closed terminal aborts with `canceled`; see onEndSignal. */
 export async function untilSignal<T>(body: (signal: AbortSignal) => Promise<T>): Promise<T> {
   const controller = new AbortController();
-  let canceledAt = 0;
-  const cancel = (name: CancelSignal) => {
-    if (controller.signal.aborted) {
-      if (name !== "SIGINT" && performance.now() - canceledAt < SAME_MILLISECONDS) return;
-      // Sent again from here, because the system merges two that arrive during one turn of the main thread.
-      unregister();
-      process.kill(process.pid, name);
-      return;
-    }
-    canceledAt = performance.now();
+  const stop = onEndSignal((name) => {
     cancelledBy = name;
     controller.abort(new MucastError("canceled", `the job was cancelled by ${name}`));
-  };
-  const unregister = () => {
-    for (const name of SIGNALS) process.off(name, cancel);
-  };
-  for (const name of SIGNALS) process.on(name, cancel);
+  });
   try {
     return await body(controller.signal);
   } finally {
-    unregister();
+    stop();
   }
 }
 
@@ -46,21 +30,19 @@ export async function untilSignal<T>(body: (signal: AbortSignal) => Promise<T>):
 const SAME_MILLISECONDS = 1_000;
 
 /**
- * Calls `ended` when a signal asks this process to end. Another signal within a second is the same request, forwarded.
+ * Calls `onEnd` when a signal asks this process to end. Another signal within a second is the same request, forwarded.
  * A later one has its usual effect: the system ends the process at once. A closed terminal (SIGHUP) counts only if the process
  * has a terminal. Without one it was started to outlive its terminal: nohup ignores SIGHUP, which Node undoes.
  * @returns a function that stops listening.
  */
-export function onEndSignal(ended: (name: NodeJS.Signals) => void): () => void {
+export function onEndSignal(onEnd: (name: (typeof SIGNALS)[number]) => void): () => void {
   // Checked now, because the terminal may be closed later.
   const hasTerminal = [0, 1, 2].some((descriptor) => isatty(descriptor));
-  let isCalled = false;
   let timer: NodeJS.Timeout | undefined;
-  const receive = (name: NodeJS.Signals) => {
-    if (isCalled || (name === "SIGHUP" && !hasTerminal)) return;
-    isCalled = true;
+  const receive = (name: (typeof SIGNALS)[number]) => {
+    if (timer !== undefined || (name === "SIGHUP" && !hasTerminal)) return;
     timer = setTimeout(stop, SAME_MILLISECONDS).unref();
-    ended(name);
+    onEnd(name);
   };
   const stop = () => {
     clearTimeout(timer);
@@ -69,6 +51,3 @@ export function onEndSignal(ended: (name: NodeJS.Signals) => void): () => void {
   for (const name of SIGNALS) process.on(name, receive);
   return stop;
 }
-
-const SIGNALS = ["SIGINT", "SIGTERM", "SIGHUP"] as const;
-type CancelSignal = (typeof SIGNALS)[number];

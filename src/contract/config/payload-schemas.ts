@@ -5,12 +5,12 @@ import * as s from "../schema/open-schema.ts";
 import { JOB_OPERATIONS, type SubmittedOperation } from "./job-operations.ts";
 import { TAG_LIMITS, TAG_PATTERN } from "./limits.ts";
 
-/** The parts of an audit, in the order in which they run. */
+/** In their order. */
 export const AUDIT_CHECKS = ["truncation", "restatement", "foresight", "skill"] as const;
 export type AuditCheckName = (typeof AUDIT_CHECKS)[number];
 
 const bound = (what: string) =>
-  s.optional(z.iso.date(), `${what}, if the data-extraction blob does not say it.`);
+  s.optional(z.iso.date("must be YYYY-MM-DD"), `${what}, if the data-extraction blob does not say it.`);
 
 /** The window of a job, for a data-extraction blob that does not have one, such as a Parquet table. */
 export const requestedWindowSchema = z.strictObject({

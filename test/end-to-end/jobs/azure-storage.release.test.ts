@@ -201,7 +201,7 @@ describe("with its blobs in Azure", { concurrency: 2 }, () => {
     };
     const serving = await startServe({ env });
     const newCaller = async (name: string) => {
-      const { key, token } = await withKeys({ dataDir: serving.dataDir }, (keys) =>
+      const { key, token } = await withKeys({ data_dir: serving.dataDir }, (keys) =>
         keys.create(name, ["read", "write"]),
       );
       const api = new Api(serving.url, { authorization: `Bearer ${token}` });

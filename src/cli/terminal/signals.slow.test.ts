@@ -18,6 +18,15 @@ const LISTENING = `
   console.log(process.pid);`;
 const COMMAND = [process.execPath, "--input-type=module", "-e", LISTENING];
 
+/** Runs until a signal, and prints the code of its error. */
+const RUNNING = `
+  const { untilSignal } = await import(${MODULE});
+  await untilSignal((signal) => new Promise((_, reject) => {
+    console.log(process.pid);
+    const timer = setInterval(() => {}, 1000);
+    signal.addEventListener("abort", () => { clearInterval(timer); reject(signal.reason); });
+  })).catch((error) => console.log(error.code));`;
+
 /** Gives a program its own terminal for stdin and stderr, which is closed when this ends. */
 const IN_TERMINAL = `
 import os, pty, sys
@@ -56,4 +65,10 @@ test("a closed terminal asks it to end", async () => {
   assert.equal(await line(), "SIGHUP");
   process.kill(pid, "SIGKILL");
   assert.equal(await line(), undefined);
+});
+
+test("a signal aborts what runs until then with canceled", async () => {
+  const { child, line } = await listening([process.execPath, "--input-type=module", "-e", RUNNING]);
+  child.kill("SIGTERM");
+  assert.equal(await line(), "canceled");
 });

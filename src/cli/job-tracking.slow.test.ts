@@ -5,13 +5,13 @@ import { join } from "node:path";
 import { PassThrough } from "node:stream";
 import { after, type TestContext, test } from "node:test";
 import { fileURLToPath } from "node:url";
-import { jobArguments, jsonLines, mucast } from "../../../test/end-to-end/commands/command.ts";
-import { newFolder, removeFolders } from "../../../test/end-to-end/jobs/job-runs.ts";
-import { MucastError } from "../../contract/errors/errors.ts";
-import { mlText } from "../../outputs/outputs.testing.ts";
-import { FakeTracker } from "../../tracking/fake-tracker.testing.ts";
-import { Reporter } from "../terminal/reporter.ts";
-import { JobTracking } from "./job-tracking.ts";
+import { jobArguments, jsonLines, mucast } from "../../test/end-to-end/commands/command.ts";
+import { newFolder, removeFolders } from "../../test/end-to-end/jobs/job-runs.ts";
+import { MucastError } from "../contract/errors/errors.ts";
+import { mlText } from "../outputs/outputs.testing.ts";
+import { FakeTracker } from "../tracking/fake-tracker.testing.ts";
+import { trackJob } from "./run-job.ts";
+import { Reporter } from "./terminal/reporter.ts";
 
 /** catboost, because its import is the shortest. */
 const QUICK = '{"ML params": {"model": "catboost", "n_splits": 2, "model_params": {"iterations": 2}}}';
@@ -43,10 +43,9 @@ async function linesOf(
 ) {
   const stream = new PassThrough();
   const reporter = new Reporter({ format: "json", quiet: true, stream });
-  const waits = { answer, upload: 600_000 };
-  const tracking = JobTracking.begin({ MLFLOW_TRACKING_TOKEN: TOKEN, ...env }, reporter, waits);
-  await tracking?.record(output, { policy: { allowed: [] }, signal });
-  tracking?.close();
+  const reading = { policy: { allowed: [] }, signal };
+  const waits = { requestMs: answer, totalMs: 600_000 };
+  await trackJob(output, reading, { MLFLOW_TRACKING_TOKEN: TOKEN, ...env }, reporter, waits);
   const text = String(stream.read() ?? "");
   assert.ok(!text.includes(TOKEN));
   return jsonLines(text);
@@ -91,7 +90,7 @@ test("a tracker that is away, never answers or refuses is reported once", async 
   refusing.next("runs/create", (to) => void to.writeHead(403).end());
   for (const [{ origin }, reason, answer] of [
     [away, /could not be recorded at http:.*: the connection failed: ECONNREFUSED/, 600_000],
-    [silent, /it has not answered since the job began/, 100],
+    [silent, /no answer within 100 ms/, 100],
     [refusing, /it answered 403; the credentials may be missing/, 600_000],
   ] as const) {
     const lines = await linesOf({ MLFLOW_TRACKING_URI: origin }, { answer });
@@ -104,30 +103,6 @@ test("a tracker that is away, never answers or refuses is reported once", async 
   }
   assert.deepEqual(away.asked, []);
   assert.equal(silent.count("runs/create"), 0);
-});
-
-test("a URL that is not a server's is reported once, and a blank one is none", async () => {
-  const lines = await linesOf({ MLFLOW_TRACKING_URI: "databricks" });
-  assert.deepEqual(
-    lines.map(({ code }) => code),
-    ["invalid_request"],
-  );
-  assert.deepEqual(await linesOf({ MLFLOW_TRACKING_URI: " " }), []);
-  assert.deepEqual(await linesOf({}), []);
-});
-
-test("a run without artifacts says so", async (t) => {
-  const there = await fake(t);
-  there.artifactRoot = "s3://bucket/1";
-  const stream = new PassThrough();
-  const reporter = new Reporter({ format: "text", quiet: false, stream });
-  const tracking = JobTracking.begin({ MLFLOW_TRACKING_URI: there.origin }, reporter)!;
-  await tracking.record(output, { policy: { allowed: [] }, signal: new AbortController().signal });
-  tracking.close();
-  assert.match(
-    String(stream.read()),
-    /^mlflow: http:.*\/runs\/run0, without artifacts, which the server does/,
-  );
 });
 
 test("a cancelled job ends with the reason of its signal, and no line", async (t) => {

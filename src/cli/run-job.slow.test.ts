@@ -1,26 +1,20 @@
 import assert from "node:assert/strict";
-import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { after, describe, test } from "node:test";
-import { DEFECTIVE } from "../../../test/defective.testing.ts";
+import { DEFECTIVE } from "../../test/defective.testing.ts";
 import {
   type CommandOptions,
   jobArguments,
   jsonLines,
   mucast,
   startMucast,
-} from "../../../test/end-to-end/commands/command.ts";
-import {
-  type BlobPair,
-  newFolder,
-  removeFolders,
-  writeMarket,
-} from "../../../test/end-to-end/jobs/job-runs.ts";
-import { cleanMarket } from "../../../test/end-to-end/markets/market.ts";
-import { FakeGateway } from "../../../test/engine/fake-gateway.ts";
-import { IN_RELEASE_TIER, WHOLE_MATRIX } from "../../../test/whole-matrix.testing.ts";
-import { FolderStore } from "../../blob/folder/folder-store.ts";
-import { readStatus } from "../../executors/status-blobs.ts";
+} from "../../test/end-to-end/commands/command.ts";
+import { type BlobPair, newFolder, removeFolders, writeMarket } from "../../test/end-to-end/jobs/job-runs.ts";
+import { cleanMarket } from "../../test/end-to-end/markets/market.ts";
+import { FakeGateway } from "../../test/engine/fake-gateway.ts";
+import { FolderStore } from "../blob/folder/folder-store.ts";
+import { readStatus } from "../executors/status-blobs.ts";
 
 /** catboost, because its import is the shortest. */
 const QUICK = '{"ML params": {"model": "catboost", "n_splits": 2, "model_params": {"iterations": 2}}}';
@@ -125,15 +119,6 @@ describe("a job whose service reads its status", { concurrency: 2, timeout: 600_
     assert.equal((await read())?.end ?? null, null);
   });
 
-  test("succeeds even if the status cannot be written, and logs that", IN_RELEASE_TIER, async () => {
-    const { blobUrl } = await newPlace();
-    writeFileSync(join(blobUrl, "status"), "");
-    const args = jobArguments(pair, QUICK, "--blob-url", blobUrl);
-    const { code, stderr } = await mucast(args, asked);
-    assert.equal(code, 0, stderr);
-    assert.match(stderr, /^warning: status\/op\.2\.json could not be written: /m);
-  });
-
   test("with --report writes the page beside its output; a page that cannot be written costs no output", async () => {
     const { blobUrl } = await newPlace();
     const args = jobArguments(pair, QUICK, "--blob-url", blobUrl, "--report");
@@ -163,21 +148,4 @@ describe("a job whose service reads its status", { concurrency: 2, timeout: 600_
     assert.match(stderr, /--report needs an output in a folder, .*mucast report --output URL/);
     assert.doesNotMatch(stderr, /SECRET|reading/);
   });
-
-  const wrong = [
-    ["MUCAST_STATUS_ATTEMPT", "two"],
-    ["MUCAST_BLOB_SPACE", "../x"],
-    ["MUCAST_OPERATION", "run_dl_job"],
-    ["MUCAST_OPTIONS", "[]"],
-  ] as const;
-  for (const [name, value] of WHOLE_MATRIX ? wrong : wrong.slice(0, 1)) {
-    test(`is refused if ${name} is ${value}`, async () => {
-      const { blobUrl } = await newPlace();
-      const env = { OPERATION_ID: "op", [name]: value };
-      const { code, stderr } = await mucast(jobArguments(pair, QUICK, "--blob-url", blobUrl), { env });
-      assert.equal(code, 2);
-      assert.match(stderr, new RegExp(name));
-      assert.ok(!existsSync(join(blobUrl, "data")));
-    });
-  }
 });
