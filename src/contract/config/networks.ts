@@ -167,7 +167,7 @@ export const trainingParamsSchema = z.strictObject({
   weight_decay: s.byDefault(
     z.number().min(0).max(LIMITS.optimizerNumber),
     0,
-    "L2 penalty, as in PyTorch's optimisers. With any value above 0, portfolio_lstm starts with a quiet read-out (docs/networks.md).",
+    "L2 penalty, as in PyTorch's optimisers. With any value above 0, portfolio_lstm starts with a quiet read-out.",
   ),
   grad_clip: z.number().min(0).default(1).describe("Maximum gradient norm; 0 disables clipping."),
   loss_type: z

@@ -100,7 +100,7 @@ export const WARNING_TABLE = {
     "Use mu for ranking only, or set shrinkage to pooled, which multiplies every forecast by one factor and keeps their order.",
   ),
   negative_slope: row(
-    "With shrinkage pooled or empirical_bayes, the slope of returns on held-out forecasts is negative by more than chance: returns go against the forecasts. Shrinkage then sets the common factor to 0; with pooled, the output keeps the model's own forecasts beside (`model` in forecasts, mu_model).",
+    "With shrinkage pooled or empirical_bayes, the slope of returns on held-out forecasts is negative by more than chance: returns go against the forecasts. Shrinkage then sets the common factor to 0; with pooled, the output also keeps the model's forecasts (`model` in forecasts, mu_model).",
     "Do not trade on the forecasts, nor against them: look for a feature or a label with the wrong sign or date. If only a few blocks of refits are affected, raise refit_every, or do nothing.",
   ),
   wild_forecast: row(

@@ -88,7 +88,7 @@ def is_centred(architecture: JointArchitecture, weight_decay: float) -> bool:
     """Whether a joint network starts centred instead of quiet.
 
     A centred network keeps its random weights, and subtracts their forecasts from all its forecasts (Chizat et al.
-    2019); docs/networks.md has figures of both. Weight decay pulls weights to 0, and so would pull the forecasts of a
+    2019). Weight decay pulls weights to 0, and so would pull the forecasts of a
     centred network towards what is subtracted.
     """
     match architecture:
