@@ -6,7 +6,7 @@ import { costOf, type DateOrder, delayedOrders, ordersByDate } from "../../evalu
 import { asRanked, concatenate } from "../../evaluate/forecast-rows.ts";
 import { smoothForecasts } from "../../evaluate/smoothing.ts";
 import { mean } from "../../evaluate/statistics.ts";
-import { columnsOf, level, lineOf, whiskersOf } from "../../view/chart.ts";
+import { columnsOf, lineOf, whiskersOf } from "../../view/chart.ts";
 import { bandFigure, countedRows, figure, type Unit, wholePercent } from "../../view/figures.ts";
 import { html } from "../../view/html.ts";
 import { type Column, numbers } from "../../view/table.ts";
@@ -132,9 +132,8 @@ function spreadPanel(dates: readonly DateOrder[]): ReportPanel {
     sentence: `The top fifth minus the bottom fifth adds up to ${figure(sums.at(-1)!, "return")} over ${countedRows(days.length, "date")}, ${figure(mean(spread), "mu")} a day${within}; after costs of ${costs}, ${figure(netSums.at(-1)!, "return")}, ${figure(mean(net), "mu")} a day. This is not a strategy.`,
     chart: {
       x: "days",
-      y: { unit: "return" },
+      y: { unit: "return", within: [0] },
       marks: [
-        level(0),
         {
           kind: "line",
           shape: "line",
