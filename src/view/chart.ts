@@ -152,8 +152,7 @@ export function extentsOf({ x, y, marks }: Chart): {
 const given = (marks: Chart["marks"]) => marks.filter((mark) => mark !== false);
 
 function* coordinates(marks: readonly Mark[], of: 0 | 1): Iterable<number> {
-  for (const { points } of marks)
-    for (const point of points) if (!point.some(Number.isNaN)) yield point[of];
+  for (const { points } of marks) for (const point of points) if (!point.some(Number.isNaN)) yield point[of];
 }
 
 /** @param name what it shows, in a sentence: its accessible name. @param within further values of its axes. */
@@ -238,7 +237,7 @@ function yLabels(labels: readonly AxisLabel[], areNames: boolean): readonly VNod
     .map(({ at, text }) => {
       const short = shortVisibleText(text, MAX_NAME);
       const whole = shortVisibleText(text, MAX_TOOLTIP);
-      return html`<text class="y" x="-6" y=${percent(areNames ? at : 1 - at)} dy=".35em">
+      return html`<text class="y" x="-6" y=${percent(areNames ? at : 1 - at)}>
         ${short !== whole && html`<title>${whole}</title>`}${short}
       </text>`;
     });
