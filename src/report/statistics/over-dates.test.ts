@@ -5,13 +5,10 @@ import { seededRandom } from "../../../test/twins/random.ts";
 import { formatDay } from "../../contract/market/dates.ts";
 import { MIN_DATES } from "../../contract/output/test-quantile.ts";
 import { neweyWestT } from "../../evaluate/mean-test.ts";
-import { mean } from "../../evaluate/statistics.ts";
-import { crossSectionOf } from "../../evaluate/tables.testing.ts";
 import {
   average,
   byDate,
   datedRows,
-  dateSkill,
   isNear,
   plainRows,
   rowsByDateOf,
@@ -20,41 +17,27 @@ import {
 } from "./dated-rows.testing.ts";
 import {
   bandOf,
-  dateSums,
-  HIT_RATE,
   hitRateErrorOf,
   meanBand,
   months,
   noSkillFunnel,
   noSkillMean,
   ratioOverDates,
+  signedRows,
   years,
 } from "./over-dates.ts";
 import { cumulative } from "./running-sums.ts";
 
-const R2_ZERO = {
-  numerator: (y: number, p: number) => y * y - (y - p) ** 2,
-  denominator: (y: number) => y * y,
-};
-
-test("R² and hit rate over dates equal those over rows, and their error comes from the linearised dates", () => {
+test("the hit rate over dates equals that over rows, and its error comes from the linearised dates", () => {
   for (let seed = 1; seed <= 20; seed++) {
     const rows = datedRows(seed);
-    const plain = plainRows(rows);
-    const squares = plain.reduce((sum, { y }) => sum + y * y, 0);
-    const errors = plain.reduce((sum, { y, p }) => sum + (y - p) ** 2, 0);
-    const r2 = ratioOverDates(dateSums(rowsByDateOf(rows), R2_ZERO));
-    assert.ok(isNear(r2.ratio, 1 - errors / squares));
-    const gains = byDate(plain).map(([, date]) => ({
-      a: date.reduce((sum, { y, p }) => sum + y * y - (y - p) ** 2, 0),
-      b: date.reduce((sum, { y }) => sum + y * y, 0),
-    }));
-    const counted = gains.filter(({ b }) => b > 0);
-    const slow = slowError(counted.map(({ a, b }) => a - r2.ratio * b)) / average(counted.map(({ b }) => b));
-    assert.ok(isNear(r2.error!, slow));
-    const signed = plain.filter(({ y, p }) => y !== 0 && p !== 0);
-    const hits = signed.filter(({ y, p }) => Math.sign(y) === Math.sign(p)).length;
-    assert.ok(isNear(ratioOverDates(dateSums(rowsByDateOf(rows), HIT_RATE)).ratio, hits / signed.length));
+    const signed = plainRows(rows).filter(({ y, p }) => y !== 0 && p !== 0);
+    const isHit = ({ y, p }: { y: number; p: number }) => (Math.sign(y) === Math.sign(p) ? 1 : 0);
+    const { ratio, error } = ratioOverDates(signedRows(rowsByDateOf(rows)));
+    assert.ok(isNear(ratio, average(signed.map(isHit))));
+    const dates = byDate(signed).map(([, date]) => date);
+    const linearised = dates.map((date) => date.reduce((sum, row) => sum + isHit(row) - ratio, 0));
+    assert.ok(isNear(error!, slowError(linearised) / average(dates.map((date) => date.length))));
   }
 });
 
@@ -128,33 +111,8 @@ test("without an error there is no band", () => {
   assert.equal(bandOf(null, 1, 100), null);
   assert.equal(bandOf(1, null, 100), null);
   assert.equal(bandOf(1, 1, MIN_DATES - 1), null);
-  const none = ratioOverDates(dateSums(rowsByDateOf([]), R2_ZERO));
+  const none = ratioOverDates(signedRows(rowsByDateOf([])));
   assert.ok(Number.isNaN(none.ratio) && none.error === null);
-});
-
-test("IC and RankIC by date have the means of the cross-section to the last bit, at their dates", () => {
-  for (let seed = 1; seed <= 20; seed++) {
-    const rows = datedRows(seed, 5);
-    const { days, ic, rankIc, tickers } = dateSkill(rows);
-    const across = crossSectionOf(rows);
-    assert.deepEqual(
-      [days.length, mean(ic), mean(rankIc)],
-      [across.dates, across.ic_mean, across.rank_ic_mean],
-    );
-    const counted = byDate(plainRows(rows)).filter(
-      ([, date]) =>
-        date.length >= 3 &&
-        [date.map(({ p }) => p), date.map(({ y }) => y)].every((side) => new Set(side).size > 1),
-    );
-    assert.deepEqual(
-      [...days],
-      counted.map(([day]) => day),
-    );
-    assert.deepEqual(
-      [...tickers],
-      counted.map(([, date]) => date.length),
-    );
-  }
 });
 
 test("the funnel after k dates follows from k values with the variance from all weighted pairs", () => {
