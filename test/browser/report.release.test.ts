@@ -339,12 +339,12 @@ test("the first screen has the answers and, below them, the evidence beside the 
     page.evaluate<Record<"top" | "bottom" | "left" | "right", number>[]>(
       `[...document.querySelectorAll("${selector}")].filter((each) => each.checkVisibility()).map((each) => (({ top, bottom, left, right }) => ({ top, bottom, left, right }))(each.getBoundingClientRect()))`,
     );
-  const [answers, chips, [chart, ...others]] = await Promise.all(
-    [".answers > div", ".chips li", ".evidence figure"].map(boxesOf),
-  );
-  assert.deepEqual([answers!.length, chips!.length, others.length], [5, 3, 0]);
-  for (const { bottom } of [...answers!, ...chips!]) assert.ok(bottom <= WIDE.height);
-  for (const { right, top } of chips!) assert.ok(right <= chart!.left && top >= chart!.top - 1);
+  const answers = await boxesOf(".answers > div");
+  const chips = await boxesOf(".chips li");
+  const [chart, ...others] = await boxesOf(".evidence figure");
+  assert.deepEqual([answers.length, chips.length, others.length], [5, 3, 0]);
+  for (const { bottom } of [...answers, ...chips]) assert.ok(bottom <= WIDE.height);
+  for (const { right, top } of chips) assert.ok(right <= chart!.left && top >= chart!.top - 1);
   await close();
 });
 
