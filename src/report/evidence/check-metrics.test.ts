@@ -96,34 +96,16 @@ test("a forecast, return, interval end or mu that does not match the metrics is 
   );
 });
 
-test("an output without a mu that its forecasts imply is refused", () => {
-  const without = JSON.parse(mlText(SMALL));
-  delete without.mu.B;
-  const { as_of } = without.window;
-  assert.equal(
-    refusal(without)?.message,
-    `output_1.json cannot be reported: B has a forecast of ${as_of}, but no mu`,
-  );
-});
-
-test("null in place of a number, a table without a ticker and lists of unequal length are refused", () => {
+test("null in place of a number, no mu, and a table without a ticker are refused", () => {
   const { refused } = refusalOf(mlText(SMALL), ["metrics", "score", "pooled", "rmse"], () => null);
   assert.match(refused!.message, /its metrics\.score\.pooled\.rmse is null, but its forecasts give 0\.0/);
   const without = JSON.parse(mlText(SMALL));
+  const { B } = without.mu;
+  delete without.mu.B;
+  assert.match(refusal(without)!.message, /: B has a forecast of [\d-]+, but no mu$/);
+  without.mu.B = B;
   delete without.metrics.score.by_ticker.B;
   assert.match(refusal(without)!.message, /B in metrics\.score\.by_ticker has forecasts, but no figures/);
-  const longer = JSON.parse(mlText(SMALL));
-  longer.forecasts.A.predicted.push(0);
-  assert.match(refusal(longer)!.message, /forecasts\.A\.predicted has 41 values for 40 dates/);
-  const twice = JSON.parse(mlText(SMALL));
-  twice.forecasts.A.dates[4] = twice.forecasts.A.dates[3];
-  assert.match(refusal(twice)!.message, /forecasts\.A\.dates\[4\] does not come after the date before it/);
-  const folds = JSON.parse(mlText(SMALL));
-  folds.cross_validation.A.folds.pop();
-  assert.match(
-    refusal(folds)!.message,
-    /the folds in cross_validation\.A\.folds do not add up to its 40 rows/,
-  );
 });
 
 test("an output of a version with fewer figures is reported without them", () => {
@@ -147,17 +129,7 @@ test("an output of a version with fewer figures is reported without them", () =>
   assert.doesNotMatch(page(reported(JSON.stringify(older))), /Earlier date<\/th>.*<td>\d{4}|by volatility/i);
 });
 
-test("another version may word the same findings differently, but not have other findings", () => {
-  const other = JSON.parse(mlText({ ...SMALL, scoreRows: 60 }));
-  other.provenance.versions.mucast = "0.0.1";
-  other.verdict.title = "Other words";
-  other.verdict.judged[0].order.sentence = "Order: other words.";
-  assert.equal(refusal(other), undefined);
-  other.verdict.state = "skill";
-  assert.match(refusal(other)!.message, /its verdict\.state is "skill"/);
-});
-
-test("a verdict that does not follow from the forecasts is refused", () => {
+test("a verdict that does not follow from the forecasts is refused, whatever its words", () => {
   const text = mlText({ ...SMALL, tickers: ["A", "B", "C", "D", "E"], scoreRows: 60 });
   for (const set of ["0", "1"]) {
     const { refused } = refusalOf(text, ["verdict", "judged", set, "order", "figure"], altered);
@@ -168,6 +140,8 @@ test("a verdict that does not follow from the forecasts is refused", () => {
     ["rows", "score"],
   ] as const) {
     const lying = JSON.parse(text);
+    lying.verdict.title = "Other words";
+    assert.equal(refusal(lying), undefined);
     lying.verdict[name] = value;
     const { message } = refusal(lying)!;
     assert.ok(message.includes(`its verdict.${name} is "${value}", but its forecasts give`), message);

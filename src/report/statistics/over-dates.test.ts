@@ -4,7 +4,7 @@ import fc from "fast-check";
 import { seededRandom } from "../../../test/twins/random.ts";
 import { formatDay } from "../../contract/market/dates.ts";
 import { MIN_DATES } from "../../contract/output/test-quantile.ts";
-import { neweyWestT } from "../../evaluate/mean-test.ts";
+import { labelled } from "../../evaluate/forecast-rows.ts";
 import {
   average,
   byDate,
@@ -26,7 +26,6 @@ import {
   signedRows,
   years,
 } from "./over-dates.ts";
-import { cumulative } from "./running-sums.ts";
 
 test("the hit rate over dates equals that over rows, and its error comes from the linearised dates", () => {
   for (let seed = 1; seed <= 20; seed++) {
@@ -38,26 +37,9 @@ test("the hit rate over dates equals that over rows, and its error comes from th
     const dates = byDate(signed).map(([, date]) => date);
     const linearised = dates.map((date) => date.reduce((sum, row) => sum + isHit(row) - ratio, 0));
     assert.ok(isNear(error!, slowError(linearised) / average(dates.map((date) => date.length))));
+    const open = rows.map((row) => ({ ...row, trainingMean: row.realised.fill(Number.NaN, 0, 5) }));
+    assert.equal(hitRateErrorOf(open), ratioOverDates(signedRows(rowsByDateOf(open.map(labelled)))).error);
   }
-});
-
-test("the error of the hit rate uses dates as units, and ignores rows with unknown labels", () => {
-  const rows = datedRows(3, 6, 90).map((row) => ({ ...row, trainingMean: row.realised }));
-  const open = rows.map((row) => ({
-    ...row,
-    realised: row.realised.map((label, i) => (i % 5 === 0 ? Number.NaN : label)),
-  }));
-  const signed = plainRows(open).filter(({ y, p }) => !Number.isNaN(y) && y !== 0 && p !== 0);
-  const isHit = ({ y, p }: { y: number; p: number }) => (Math.sign(y) === Math.sign(p) ? 1 : 0);
-  const rate = average(signed.map(isHit));
-  const dates = byDate(signed).map(([, date]) => date);
-  const residuals = dates.map((date) => date.reduce((sum, row) => sum + isHit(row) - rate, 0));
-  const slow = slowError(residuals) / average(dates.map((date) => date.length));
-  assert.ok(isNear(hitRateErrorOf(open)!, slow));
-  assert.equal(
-    hitRateErrorOf(datedRows(3, 6, 20).map((row) => ({ ...row, trainingMean: row.realised }))),
-    null,
-  );
 });
 
 test("the band of a ratio contains the truth about as often as it says, although the rows of a date move together", () => {
@@ -96,18 +78,9 @@ test("a band is the error from cosine sums, or for few dates from all pairs, tim
   }
 });
 
-test("29 dates have no error, and 30 have one", () => {
-  const random = seededRandom(3);
-  const values = Float64Array.from({ length: MIN_DATES }, () => random.normal());
-  const denominators = new Float64Array(MIN_DATES).fill(2);
-  assert.ok(meanBand(values) !== null && ratioOverDates({ numerators: values, denominators }).error !== null);
-  const few = { numerators: values.subarray(1), denominators: denominators.subarray(1) };
-  assert.deepEqual([meanBand(few.numerators), ratioOverDates(few).error], [null, null]);
-});
-
 test("without an error there is no band", () => {
   assert.equal(meanBand(Float64Array.of(1)), null);
-  assert.equal(meanBand(Float64Array.of(2, 2, 2)), null);
+  assert.ok(noSkillFunnel(Float64Array.of(1, 1, 1)).every(Number.isNaN));
   assert.equal(bandOf(null, 1, 100), null);
   assert.equal(bandOf(1, null, 100), null);
   assert.equal(bandOf(1, 1, MIN_DATES - 1), null);
@@ -124,25 +97,6 @@ test("the funnel after k dates follows from k values with the variance from all 
     assert.ok(isNear(half, slowBandQuantile(120) * deviation * Math.sqrt(i + 1)));
   }
   assert.ok(isNear(noSkillMean(values, 63), (slowBandQuantile(120) * deviation) / Math.sqrt(63)));
-});
-
-test("the sum of all dates leaves the funnel exactly if the t is beyond the quantile", () => {
-  const random = seededRandom(8);
-  let outside = 0;
-  for (let draw = 0; draw < 300; draw++) {
-    const drift = 0.08 * random.uniform();
-    const values = Float64Array.from({ length: 50 }, () => 0.3 * random.normal() + drift);
-    const isOut = Math.abs(cumulative(values).at(-1)!) > noSkillFunnel(values).at(-1)!;
-    assert.equal(isOut, Math.abs(neweyWestT(values)!) > slowBandQuantile(50));
-    if (isOut) outside++;
-  }
-  assert.ok(outside > 30 && outside < 270, `${outside} of 300 are outside`);
-});
-
-test("one date, and values that are all the same, have no funnel", () => {
-  assert.ok(noSkillFunnel(Float64Array.of(1)).every(Number.isNaN));
-  assert.ok(noSkillFunnel(Float64Array.of(1, 1, 1)).every(Number.isNaN));
-  assert.ok(Number.isNaN(noSkillMean(Float64Array.of(1, 1, 1), 2)));
 });
 
 /** Successive positions whose dates begin with the same characters. */
