@@ -105,8 +105,8 @@ function replacedShare(before: Int8Array, now: Int8Array, fifth: number): number
 /** What the order of the forecasts of a date is worth. */
 export interface DateOrder {
   readonly day: Day;
+  /** Both NaN unless correlations are wanted. */
   readonly ic: number;
-  /** NaN unless ranks are wanted. */
   readonly rankIc: number;
   /** The mean simple return of each fifth, the lowest forecasts first; NaN without a label. */
   readonly returns: Float64Array;
@@ -120,7 +120,7 @@ export interface DateOrder {
 export function ordersByDate(
   rows: readonly ForecastRows[],
   steps: readonly number[],
-  hasRanks = false,
+  hasCorrelations = false,
 ): DateOrder[][] {
   const ordered = inTickerOrder(rows).filter(({ days }) => days.length > 0);
   const layout = dateLayout(ordered);
@@ -131,7 +131,7 @@ export function ordersByDate(
   const dates = datesWithFifths(layout, tickers, predicted);
   return steps.map((step) => {
     const labels = laid((row) => laterLabels(row, layout, step));
-    return dates.flatMap((date) => orderOf(date, predicted, labels, hasRanks) ?? []);
+    return dates.flatMap((date) => orderOf(date, predicted, labels, hasCorrelations) ?? []);
   });
 }
 
@@ -140,7 +140,7 @@ function orderOf(
   { day, from, fifths, replaced }: SortedDate,
   predicted: Float64Array,
   labels: Float64Array,
-  hasRanks: boolean,
+  hasCorrelations: boolean,
 ): DateOrder | undefined {
   const known: number[] = [];
   for (let i = 0; i < fifths.length; i++) if (!Number.isNaN(labels[from + i]!)) known.push(i);
@@ -154,8 +154,9 @@ function orderOf(
   const returns = sums.map((sum, fifth) => sum / counts[fifth]!);
   const spread = BASIS_POINTS * (returns[ENDS[0]!]! - returns[ENDS[1]!]!);
   if (Number.isNaN(spread)) return undefined;
-  const rankIc = hasRanks ? correlation(averageRanks(p), averageRanks(y))! : Number.NaN;
-  return { day, ic: correlation(p, y)!, rankIc, returns, spread, replaced };
+  const worth = { day, ic: Number.NaN, rankIc: Number.NaN, returns, spread, replaced };
+  if (!hasCorrelations) return worth;
+  return { ...worth, ic: correlation(p, y)!, rankIc: correlation(averageRanks(p), averageRanks(y))! };
 }
 
 /** In basis points: a replaced share of an end is sold and bought, at both ends. @param cost a side. */
