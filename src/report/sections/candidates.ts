@@ -95,12 +95,12 @@ function gainPanels(choice: OutputChoice): ReportPanel[] {
   if (kept.length === 0) return [];
   const days = kept.map(({ day }) => day);
   const share = (values: Float64Array) => values.map((value) => value / kept.length);
-  const own = Float64Array.from(kept, ({ gain }) => gain);
-  const chosen = share(cumulative(own));
-  // Networks do not record their own losses on these dates.
+  const gained = Float64Array.from(kept, ({ gain }) => gain);
+  const chosen = share(cumulative(gained));
+  // Networks do not record the losses of their candidates on these dates.
   const hasBest = kept.some((date) => date.best !== undefined);
   const hindsight = share(cumulative(Float64Array.from(kept, (date) => date.best ?? 0)));
-  const funnel = share(noSkillFunnel(own));
+  const funnel = share(noSkillFunnel(gained));
   const unit = measureOf(choice);
   return [
     {

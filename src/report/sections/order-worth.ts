@@ -214,8 +214,8 @@ function halfLifePanels(evidence: OutputEvidence): ReportPanel[] {
   if (score.pooled.n + (folds?.pooled.n ?? 0) > MAX_SMOOTHED_ROWS) return [];
   const orders = ordersByHalfLife(evidence, delay);
   return [delay, delay + 1].flatMap((close, step) => {
-    const own = orders.map((all) => all[step]!);
-    return own.some(({ net_5bp }) => net_5bp === null) ? [] : [halfLifePanel(close, own)];
+    const atClose = orders.map((all) => all[step]!);
+    return atClose.some(({ net_5bp }) => net_5bp === null) ? [] : [halfLifePanel(close, atClose)];
   });
 }
 

@@ -226,9 +226,9 @@ function monthTable(byMonth: readonly PeriodMean[], byYear: readonly PeriodMean[
       <th scope="col">Year</th>
     </tr></thead>
     <tbody>${byYear.map((whole) => {
-      const own = byMonth.filter(({ year }) => year === whole.year);
+      const ofYear = byMonth.filter(({ year }) => year === whole.year);
       return html`<tr><th scope="row">${whole.year}</th>
-        ${MONTHS.map((_, i) => cell(own.find(({ month }) => month === i + 1)))}${cell(whole)}</tr>`;
+        ${MONTHS.map((_, i) => cell(ofYear.find(({ month }) => month === i + 1)))}${cell(whole)}</tr>`;
     })}</tbody>
   </table>`;
 }
