@@ -131,32 +131,24 @@ export function ordersByDate(
   const dates = datesWithFifths(layout, tickers, predicted);
   return steps.map((step) => {
     const labels = laid((row) => laterLabels(row, layout, step));
-    return dates.flatMap((date) => orderOf(date, predicted, labels, hasCorrelations) ?? []);
+    return dates.flatMap(({ day, from, fifths, replaced }): DateOrder[] => {
+      const known: number[] = [];
+      for (let i = 0; i < fifths.length; i++) if (!Number.isNaN(labels[from + i]!)) known.push(i);
+      const [p, y] = [valuesAt(predicted.subarray(from), known), valuesAt(labels.subarray(from), known)];
+      if (known.length < MIN_ORDER_TICKERS || isConstant(p) || isConstant(y)) return [];
+      const [sums, counts] = [new Float64Array(FIFTHS), new Float64Array(FIFTHS)];
+      for (const [k, i] of known.entries()) {
+        sums[fifths[i]!]! += Math.expm1(y[k]!);
+        counts[fifths[i]!]!++;
+      }
+      const returns = sums.map((sum, fifth) => sum / counts[fifth]!);
+      const spread = BASIS_POINTS * (returns[FIFTHS - 1]! - returns[0]!);
+      if (Number.isNaN(spread)) return [];
+      const ic = hasCorrelations ? correlation(p, y)! : Number.NaN;
+      const rankIc = hasCorrelations ? correlation(averageRanks(p), averageRanks(y))! : Number.NaN;
+      return [{ day, ic, rankIc, returns, spread, replaced }];
+    });
   });
-}
-
-/** @param predicted of all rows, date after date; `labels` likewise, NaN if there is none. */
-function orderOf(
-  { day, from, fifths, replaced }: SortedDate,
-  predicted: Float64Array,
-  labels: Float64Array,
-  hasCorrelations: boolean,
-): DateOrder | undefined {
-  const known: number[] = [];
-  for (let i = 0; i < fifths.length; i++) if (!Number.isNaN(labels[from + i]!)) known.push(i);
-  const [p, y] = [valuesAt(predicted.subarray(from), known), valuesAt(labels.subarray(from), known)];
-  if (known.length < MIN_ORDER_TICKERS || isConstant(p) || isConstant(y)) return undefined;
-  const [sums, counts] = [new Float64Array(FIFTHS), new Float64Array(FIFTHS)];
-  for (const [k, i] of known.entries()) {
-    sums[fifths[i]!]! += Math.expm1(y[k]!);
-    counts[fifths[i]!]!++;
-  }
-  const returns = sums.map((sum, fifth) => sum / counts[fifth]!);
-  const spread = BASIS_POINTS * (returns[ENDS[0]!]! - returns[ENDS[1]!]!);
-  if (Number.isNaN(spread)) return undefined;
-  const worth = { day, ic: Number.NaN, rankIc: Number.NaN, returns, spread, replaced };
-  if (!hasCorrelations) return worth;
-  return { ...worth, ic: correlation(p, y)!, rankIc: correlation(averageRanks(p), averageRanks(y))! };
 }
 
 /** In basis points: a replaced share of an end is sold and bought, at both ends. @param cost a side. */
