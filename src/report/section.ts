@@ -106,14 +106,14 @@ export function besideEachOther(
   return [...byTitle.values()].map((group) => {
     const extents = group.flatMap(({ each }) => (each.chart === undefined ? [] : [extentsOf(each.chart)]));
     const within = { x: extents.flatMap(({ x }) => x), y: extents.flatMap(({ y }) => y) };
-    return html`<div class=${kindOf("panels", group[0]!.each)}>${group.map(({ each, owner }) =>
-      panel(each, { kind: kindOf(undefined, each), owner, within }),
+    return html`<div class=${kindOf("panels", { ...group[0]!.each, isWide: false })}>${group.map(
+      ({ each, owner }) => panel(each, { kind: kindOf(undefined, each), owner, within }),
     )}</div>`;
   });
 }
 
 function kindOf(span: string | undefined, { isWide, measure }: ReportPanel): string | undefined {
-  const classes = [isWide && span !== "panels" ? "wide" : span, measure && `of-${measure}`];
+  const classes = [isWide ? "wide" : span, measure && `of-${measure}`];
   return classes.filter((each) => each !== undefined).join(" ") || undefined;
 }
 

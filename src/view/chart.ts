@@ -1,4 +1,5 @@
 import type { VNode } from "preact";
+import type { Band } from "../contract/output/test-quantile.ts";
 import { shortVisibleText, visibleText } from "../contract/visible-text.ts";
 import { type Axis, type AxisKind, type AxisLabel, axisFormat, axisOf, extent } from "./axis.ts";
 import { html } from "./html.ts";
@@ -36,40 +37,27 @@ export function lineOf(x: ArrayLike<number>, values: ArrayLike<number>): Point[]
   return Array.from(values, (value, i): Point => [x[i]!, value]);
 }
 
+/** The two points of a segment, a box or a column of an area. */
+export function pair(x0: number, y0: number, x1: number, y1: number): readonly Point[] {
+  return [
+    [x0, y0],
+    [x1, y1],
+  ];
+}
+
 /** A horizontal line through the chart, or a vertical one. */
 export function level(y: number, meaning?: string): Mark {
-  return {
-    kind: "level",
-    shape: "segments",
-    points: [
-      [-Infinity, y],
-      [Infinity, y],
-    ],
-    meaning,
-  };
+  return { kind: "level", shape: "segments", points: pair(-Infinity, y, Infinity, y), meaning };
 }
 
 export function vertical(x: number, meaning?: string): Mark {
-  return {
-    kind: "at",
-    shape: "segments",
-    points: [
-      [x, -Infinity],
-      [x, Infinity],
-    ],
-    meaning,
-  };
+  return { kind: "at", shape: "segments", points: pair(x, -Infinity, x, Infinity), meaning };
 }
 
 /** An area around 0. @param half its height above, by x. */
 export function bandAround0(x: ArrayLike<number>, half: Float64Array, meaning: string): Mark {
-  return areaOf(
-    "band",
-    x,
-    half.map((value) => -value),
-    half,
-    meaning,
-  );
+  const low = half.map((value) => -value);
+  return areaOf("band", x, low, half, meaning);
 }
 
 export function areaOf(
@@ -79,63 +67,43 @@ export function areaOf(
   high: Float64Array,
   meaning?: string,
 ): Mark {
-  const points = Array.from(low, (value, i): Point[] => [
-    [x[i]!, high[i]!],
-    [x[i]!, value],
-  ]).flat();
+  const points = Array.from(low, (value, i) => pair(x[i]!, high[i]!, x[i]!, value)).flat();
   return { kind, shape: "area", points, meaning };
 }
 
-/** Columns by name, from a base. @param place its number among `count` columns side by side. */
+interface Columns {
+  readonly base?: number;
+  /** Its number among `count` columns side by side. */
+  readonly place?: number;
+  readonly count?: number;
+  readonly meaning: string;
+}
+
+/** Columns by name, from a base. */
 export function columnsOf(
   kind: string,
   values: readonly (number | null)[],
-  {
-    base = 0,
-    place = 0,
-    count = 1,
-    meaning,
-  }: { base?: number; place?: number; count?: number; meaning: string },
+  { base = 0, place = 0, count = 1, meaning }: Columns,
 ): Mark {
   const wide = 0.7 / count;
-  const points = values.flatMap((value, i): Point[] => {
+  const points = values.flatMap((value, i) => {
     const left = i + 0.15 + place * wide;
-    return value === null
-      ? []
-      : [
-          [left, value],
-          [left + 0.92 * wide, base],
-        ];
+    return value === null ? [] : pair(left, value, left + 0.92 * wide, base);
   });
   return { kind, shape: "boxes", points, meaning };
 }
 
 /** Bands over the columns of names. */
-export function whiskersOf(
-  bands: readonly ({ readonly low: number; readonly high: number } | null)[],
-  meaning: string,
-): Mark {
-  const points = bands.flatMap((band, i): Point[] =>
-    band === null
-      ? []
-      : [
-          [i + 0.5, band.high],
-          [i + 0.5, band.low],
-        ],
+export function whiskersOf(bands: readonly (Band | null)[], meaning: string): Mark {
+  const points = bands.flatMap((band, i) =>
+    band === null ? [] : pair(i + 0.5, band.high, i + 0.5, band.low),
   );
   return { kind: "whisker", shape: "segments", points, meaning };
 }
 
 /** Bars of rows. @param values null draws none. */
 export function barsOf(kind: string, values: readonly (number | null)[], meaning?: string): Mark {
-  const points = values.flatMap((value, i): Point[] =>
-    value === null
-      ? []
-      : [
-          [0, i + 0.15],
-          [value, i + 0.85],
-        ],
-  );
+  const points = values.flatMap((value, i) => (value === null ? [] : pair(0, i + 0.15, value, i + 0.85)));
   return { kind, shape: "boxes", points, meaning };
 }
 

@@ -34,14 +34,14 @@ function cellsOf<Row>(column: ColumnSpec<Row>): Column<Row> {
 }
 
 /** How a table is sorted, and what a click on the header of a column does. */
-export interface TableOrder {
+interface TableOrder {
   /** The number of the column. */
   readonly column: number;
   readonly isDescending: boolean;
   onSort(column: number): void;
 }
 
-export interface Table<Row> {
+interface Table<Row> {
   /** Of the box that scrolls, for screen readers. */
   readonly name: string;
   /** The first one is the header of its row. */

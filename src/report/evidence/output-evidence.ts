@@ -48,7 +48,7 @@ interface RowEvidence {
 }
 
 /** IC and RankIC of the dates that count for the verdict, ascending: shape (n) each. */
-export interface DateSkill {
+interface DateSkill {
   readonly days: Int32Array;
   readonly ic: Float64Array;
   readonly rankIc: Float64Array;

@@ -3,7 +3,7 @@ import { MIN_DATES } from "../../contract/output/test-quantile.ts";
 import { shortVisibleText } from "../../contract/visible-text.ts";
 import { mean } from "../../evaluate/statistics.ts";
 import type { OutputSummary } from "../../outputs/output-summary.ts";
-import { barsOf, type Mark } from "../../view/chart.ts";
+import { barsOf, type Mark, pair } from "../../view/chart.ts";
 import { bandFigure, countedRows, figure, wholePercent } from "../../view/figures.ts";
 import { numbers } from "../../view/table.ts";
 import { absent, type ReportPanel } from "../section.ts";
@@ -25,13 +25,7 @@ function bandMarks(
     {
       kind: "interval",
       shape: "segments",
-      points: rows.flatMap(
-        ({ low, high }, i) =>
-          [
-            [low, i + 0.5],
-            [high, i + 0.5],
-          ] as const,
-      ),
+      points: rows.flatMap(({ low, high }, i) => pair(low, i + 0.5, high, i + 0.5)),
       meaning: bandMeaning,
     },
     { kind: "dot", shape: "dots", points: rows.map(({ value }, i) => [value, i + 0.5] as const), meaning },

@@ -1,7 +1,7 @@
 import { compareCodePoints } from "../../contract/market/ticker-series.ts";
 import { smallFactorOf } from "../../contract/output/small-factor.ts";
 import { byTicker } from "../../outputs/scored-rows.ts";
-import { barsOf, vertical } from "../../view/chart.ts";
+import { barsOf, pair, vertical } from "../../view/chart.ts";
 import { countedRows, figure, NO_FIGURE, typesetFigures } from "../../view/figures.ts";
 import { numbers } from "../../view/table.ts";
 import type { OutputEvidence } from "../evidence/output-evidence.ts";
@@ -138,14 +138,7 @@ function allPanel(rows: readonly Forecast[]): ReportPanel {
         {
           kind: "bar edged",
           shape: "boxes",
-          points: Array.from(
-            counts,
-            (count, i) =>
-              [
-                [edges[i]!, count],
-                [edges[i + 1]!, 0],
-              ] as const,
-          ).flat(),
+          points: Array.from(counts, (count, i) => pair(edges[i]!, count, edges[i + 1]!, 0)).flat(),
           meaning: "tickers",
         },
         vertical(0, "a forecast of 0"),

@@ -1,4 +1,4 @@
-import { level, type Mark } from "../../view/chart.ts";
+import { level, type Mark, pair } from "../../view/chart.ts";
 import { countedRows, figure, wholePercent } from "../../view/figures.ts";
 import { numbers } from "../../view/table.ts";
 import { whyNoLabels } from "../evidence/output-evidence.ts";
@@ -62,22 +62,14 @@ function marksOf(bins: readonly CalibrationBin[]): Mark[] {
   return [
     {
       ...level(0, "perfectly sized forecasts"),
-      points: [
-        [low, low],
-        [high, high],
-      ],
+      points: pair(low, low, high, high),
     },
     {
       kind: "whisker",
       shape: "segments",
       meaning: `${BAND} of the return`,
       points: bins.flatMap(({ predicted, band }) =>
-        band === null
-          ? []
-          : ([
-              [predicted, band.low],
-              [predicted, band.high],
-            ] as const),
+        band === null ? [] : pair(predicted, band.low, predicted, band.high),
       ),
     },
     {

@@ -151,7 +151,7 @@ function tickersSentence(rows: readonly TickerRow[], { table, coverage }: Output
 const STEPS = 32;
 
 /** A line without words, with the line of 0: bad if it ends below it. @param values finite; their last one is always drawn. */
-export function sparkLine(values: Float64Array): Child {
+function sparkLine(values: Float64Array): Child {
   const last = values.length - 1;
   if (last < 1) return "";
   const steps = Math.min(STEPS, last);

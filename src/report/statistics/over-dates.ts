@@ -8,7 +8,7 @@ import { mean } from "../../evaluate/statistics.ts";
 export type { Band };
 
 /** Of the one-sided test: bands of 90 % and of 95 %. */
-export type Probability = 0.95 | 0.975;
+type Probability = 0.95 | 0.975;
 
 /**
  * The band of an estimate, of 95 % if nothing else is said.
