@@ -22,7 +22,7 @@ const MAX_CLUSTER_MINUTES = 60;
 const LONGEST =
   /every-model|service\/(core|restarts|shared-database)|operations\/operations|queue\/recovery|pool\/pool\.|job-deaths/;
 
-/** Files that share a process, and with it modules, engines, a browser. `before` and `after` outside of `describe` apply to all. */
+/** Files that share a process, and with it modules, engines, a browser. `before` and `after` outside `describe` apply to all. */
 const TOGETHER: readonly RegExp[] = [
   /^test\/end-to-end\/networks\/.*\.slow\./,
   /^test\/end-to-end\/((regressors|twins)\/|jobs\/(outputs-of|warned-jobs|what-changes)).*\.slow\./,

@@ -1,3 +1,4 @@
+import type { Day } from "../contract/market/dates.ts";
 import { MIN_ORDER_TICKERS } from "../contract/output/later-close.ts";
 import type { DelayedOrder } from "../contract/output/metrics-schemas.ts";
 import { type ForecastRows, inTickerOrder, labelled, valuesAt } from "./forecast-rows.ts";
@@ -36,19 +37,13 @@ export function delayedOrders(
       const rows = later(step).map((realised, i) => labelled({ ...ordered[i]!, realised }));
       const { values } = orderOverTime(rows);
       const order = { order_mean: finiteOrNull(mean(values)), order_t: signedReturnT(values) };
-      const none = ordersAcross([], new Float64Array(), new Float64Array());
-      return { delay: delay + step, ...none, dates: values.length, ...order };
+      return { delay: delay + step, ...ordersAcross([]), dates: values.length, ...order };
     });
   }
-  const laid = (of: (row: ForecastRows, number: number) => Float64Array) =>
-    valuesByDate(layout, ordered.map(of));
-  const predicted = laid((row) => row.predicted);
-  const tickers = laid(({ days }, number) => new Float64Array(days.length).fill(number));
-  const dates = datesWithFifths(layout, tickers, predicted);
-  return steps.map((step) => {
-    const labels = valuesByDate(layout, later(step));
-    return { delay: delay + step, ...ordersAcross(dates, predicted, labels) };
-  });
+  return ordersByDate(rows, steps, true).map((dates, i) => ({
+    delay: delay + steps[i]!,
+    ...ordersAcross(dates),
+  }));
 }
 
 /** Shape (rows): the ticker's label at the date that is `step` dates later; NaN if it has none there. */
@@ -65,7 +60,8 @@ function laterLabels({ days, realised }: ForecastRows, layout: DateLayout, step:
   return labels;
 }
 
-interface SortedDate extends Omit<DateRange, "day"> {
+/** A date that can count. */
+interface SortedDate extends DateRange {
   readonly fifths: Int32Array;
   /** The mean of the shares of each end that were not in it on the date before. */
   readonly replaced: number;
@@ -74,53 +70,99 @@ interface SortedDate extends Omit<DateRange, "day"> {
 /** The dates that can count, whichever labels their forecasts are compared with. @param tickers by number, of all rows, date after date. */
 function datesWithFifths(layout: DateLayout, tickers: Float64Array, predicted: Float64Array): SortedDate[] {
   const dates: SortedDate[] = [];
-  /** The fifth of each ticker on the date before, if that has both ends. */
-  let before: ReadonlyMap<number, number> | undefined;
-  for (const { from, to } of datesWith(layout)) {
+  const count = tickers.reduce((most, ticker) => Math.max(most, ticker + 1), 0);
+  /** The fifth of each ticker on the date before, -1 without one, if that date has both ends. */
+  let before: Int8Array | undefined;
+  for (const { day, from, to } of datesWith(layout)) {
     const fifths = quantilesOf(predicted.subarray(from, to), FIFTHS);
     const hasEnds = to - from >= MIN_ORDER_TICKERS && ENDS.every((end) => fifths.includes(end));
-    const now = new Map(Array.from(fifths, (fifth, i) => [tickers[from + i]!, fifth]));
+    const now = new Int8Array(count).fill(-1);
+    for (let i = from; i < to; i++) now[tickers[i]!] = fifths[i - from]!;
     if (hasEnds && before !== undefined) {
-      // Tickers without a forecast on the date before do not count; NaN if none counts.
-      const [top, bottom] = ENDS.map((end) => {
-        const held = [...now].filter(([ticker, fifth]) => fifth === end && before!.has(ticker));
-        return held.filter(([ticker]) => before!.get(ticker) !== end).length / held.length;
-      }) as [number, number];
-      if (!Number.isNaN(top + bottom)) dates.push({ from, to, fifths, replaced: (top + bottom) / 2 });
+      const [top, bottom] = ENDS.map((end) => replacedShare(before!, now, end)) as [number, number];
+      if (!Number.isNaN(top + bottom)) dates.push({ day, from, to, fifths, replaced: (top + bottom) / 2 });
     }
     before = hasEnds ? now : undefined;
   }
   return dates;
 }
 
-/** @param predicted of all rows, date after date; `labels` likewise, NaN if there is none. */
-function ordersAcross(
-  dates: readonly SortedDate[],
-  predicted: Float64Array,
-  labels: Float64Array,
-): Omit<DelayedOrder, "delay"> {
-  const found: { ic: number; rankIc: number; spread: number; replaced: number }[] = [];
-  for (const { from, fifths, replaced } of dates) {
-    const known = [...fifths.keys()].filter((i) => !Number.isNaN(labels[from + i]!));
-    const [p, y] = [valuesAt(predicted.subarray(from), known), valuesAt(labels.subarray(from), known)];
-    if (known.length < MIN_ORDER_TICKERS || isConstant(p) || isConstant(y)) continue;
-    const [top, bottom] = ENDS.map((end) => {
-      const returns = known.flatMap((i, k) => (fifths[i] === end ? [Math.expm1(y[k]!)] : []));
-      return mean(Float64Array.from(returns));
-    }) as [number, number];
-    const spread = BASIS_POINTS * (top - bottom);
-    if (Number.isNaN(spread)) continue;
-    const rankIc = correlation(averageRanks(p), averageRanks(y))!;
-    found.push({ ic: correlation(p, y)!, rankIc, spread, replaced });
+/**
+ * The share of the tickers of a fifth that were in another one on the date before. Tickers without a forecast then do not count; NaN if none
+ * counts.
+ */
+function replacedShare(before: Int8Array, now: Int8Array, fifth: number): number {
+  let [held, replaced] = [0, 0];
+  for (let ticker = 0; ticker < now.length; ticker++) {
+    if (now[ticker] !== fifth || before[ticker]! < 0) continue;
+    held++;
+    if (before[ticker] !== fifth) replaced++;
   }
-  const over = (of: (date: (typeof found)[number]) => number) => meanWithT(Float64Array.from(found, of));
+  return replaced / held;
+}
+
+/** What the order of the forecasts of a date is worth. */
+export interface DateOrder {
+  readonly day: Day;
+  /** Both NaN unless correlations are wanted. */
+  readonly ic: number;
+  readonly rankIc: number;
+  /** The mean simple return of each fifth, the lowest forecasts first; NaN without a label. */
+  readonly returns: Float64Array;
+  /** The return of the highest fifth minus that of the lowest, in basis points. */
+  readonly spread: number;
+  /** The mean of the shares of both that were not in them on the date before. */
+  readonly replaced: number;
+}
+
+/** For each step, how many dates later the labels are than their own, the dates that count as in `delayedOrders`. */
+export function ordersByDate(
+  rows: readonly ForecastRows[],
+  steps: readonly number[],
+  hasCorrelations = false,
+): DateOrder[][] {
+  const ordered = inTickerOrder(rows).filter(({ days }) => days.length > 0);
+  const layout = dateLayout(ordered);
+  const laid = (of: (row: ForecastRows, number: number) => Float64Array) =>
+    valuesByDate(layout, ordered.map(of));
+  const predicted = laid((row) => row.predicted);
+  const tickers = laid(({ days }, number) => new Float64Array(days.length).fill(number));
+  const dates = datesWithFifths(layout, tickers, predicted);
+  return steps.map((step) => {
+    const labels = laid((row) => laterLabels(row, layout, step));
+    return dates.flatMap(({ day, from, fifths, replaced }): DateOrder[] => {
+      const known: number[] = [];
+      for (let i = 0; i < fifths.length; i++) if (!Number.isNaN(labels[from + i]!)) known.push(i);
+      const [p, y] = [valuesAt(predicted.subarray(from), known), valuesAt(labels.subarray(from), known)];
+      if (known.length < MIN_ORDER_TICKERS || isConstant(p) || isConstant(y)) return [];
+      const [sums, counts] = [new Float64Array(FIFTHS), new Float64Array(FIFTHS)];
+      for (const [k, i] of known.entries()) {
+        sums[fifths[i]!]! += Math.expm1(y[k]!);
+        counts[fifths[i]!]!++;
+      }
+      const returns = sums.map((sum, fifth) => sum / counts[fifth]!);
+      const spread = BASIS_POINTS * (returns[FIFTHS - 1]! - returns[0]!);
+      if (Number.isNaN(spread)) return [];
+      const ic = hasCorrelations ? correlation(p, y)! : Number.NaN;
+      const rankIc = hasCorrelations ? correlation(averageRanks(p), averageRanks(y))! : Number.NaN;
+      return [{ day, ic, rankIc, returns, spread, replaced }];
+    });
+  });
+}
+
+/** In basis points: a replaced share of an end is sold and bought, at both ends. @param cost a side. */
+export function costOf({ replaced }: Pick<DateOrder, "replaced">, cost: number): number {
+  return cost * 4 * replaced;
+}
+
+function ordersAcross(found: readonly DateOrder[]): Omit<DelayedOrder, "delay"> {
+  const over = (of: (date: DateOrder) => number) => meanWithT(Float64Array.from(found, of));
   const ic = over((date) => date.ic);
   const rankIc = over((date) => date.rankIc);
   const spread = over((date) => date.spread);
   const turnover = over((date) => date.replaced).mean;
-  // A replaced share of an end is sold and bought, at both ends.
   const net = (cost: number) =>
-    spread.mean === null || turnover === null ? null : spread.mean - cost * 4 * turnover;
+    spread.mean === null || turnover === null ? null : spread.mean - costOf({ replaced: turnover }, cost);
   return {
     dates: found.length,
     ic_mean: ic.mean,
@@ -132,7 +174,7 @@ function ordersAcross(
     turnover,
     net_1bp: net(1),
     net_5bp: net(5),
-    net_5bp_t: over((date) => date.spread - 5 * 4 * date.replaced).t,
+    net_5bp_t: over((date) => date.spread - costOf(date, 5)).t,
     net_10bp: net(10),
   };
 }

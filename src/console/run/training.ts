@@ -1,10 +1,11 @@
 import type { VNode } from "preact";
 import { useState } from "preact/hooks";
 import { shortVisibleText } from "../../contract/visible-text.ts";
-import { lineChart } from "../../view/chart.ts";
+import { type Mark, vertical } from "../../view/chart.ts";
 import { countedRows, figure } from "../../view/figures.ts";
 import { html, onText, select } from "../../view/html.ts";
 import { panel } from "../../view/panel.ts";
+import { numbers } from "../../view/table.ts";
 import type { FollowedRun } from "./follow-run.ts";
 import { bestOf, type CurvePoint, type TrainingCurves } from "./training-curves.ts";
 
@@ -33,8 +34,8 @@ export function Training({ run: { curves } }: { readonly run: FollowedRun }): VN
 function lossPanel(curves: TrainingCurves, network: number | undefined): VNode {
   const { networks, leftOut } = curves;
   const name = network === undefined ? undefined : networks[network]!;
-  const points = name === undefined ? curves.median() : curves.of(name);
-  const best = bestOf(points);
+  const shown = name === undefined ? curves.median() : curves.of(name);
+  const best = bestOf(shown);
   const which =
     name === undefined
       ? `Median of ${countedRows(networks.length, "network")}, for epochs that at least half have reached`
@@ -44,21 +45,35 @@ function lossPanel(curves: TrainingCurves, network: number | undefined): VNode {
       ? "No finite validation loss yet."
       : `Best validation loss: ${figure(best.validation, "number")} (epoch ${best.epoch}).`;
   const sentence = `${which}. ${found}`;
-  const line = (of: (point: CurvePoint) => number | null) =>
-    points.map((point) => ({ x: point.epoch, y: of(point) }));
-  const lines = [line(({ validation }) => validation), line(({ train }) => train)];
-  const key = html`<li class="validation">validation loss</li><li class="train">training loss</li>
-    ${best && html`<li class="best">best epoch, ${best.epoch}</li>`}`;
-  const marks = html`${lineChart({ name: sentence, xTitle: "epoch", yTitle: "loss of scaled returns", lines, at: best?.epoch })}
-    ${
-      leftOut > 0 &&
-      html`<p class="hint">${countedRows(leftOut, "epoch")} are not shown here because they arrived too fast; the report
-      shows all epochs.</p>`
-    }`;
-  const columns = [
-    { title: "Epoch", cell: ({ epoch }: CurvePoint) => epoch },
-    { title: "Training", cell: ({ train }: CurvePoint) => figure(train, "number") },
-    { title: "Validation", cell: ({ validation }: CurvePoint) => figure(validation, "number") },
-  ];
-  return panel({ sentence, key, marks, columns, rows: points.slice(-MAX_ROWS).reverse() }, "Losses by epoch");
+  const line = (kind: string, meaning: string, of: (point: CurvePoint) => number | null): Mark => {
+    const points = shown.map((point) => [point.epoch, of(point) ?? Number.NaN] as const);
+    return { kind, shape: "line", points, meaning };
+  };
+  const body =
+    leftOut > 0 &&
+    html`<p class="hint">${countedRows(leftOut, "epoch")} are not shown here because they arrived too fast; the report
+      shows all epochs.</p>`;
+  return panel({
+    sentence,
+    chart: {
+      x: "epochs",
+      y: { unit: "number", title: "loss of scaled returns" },
+      height: 220,
+      marks: [
+        best !== undefined && vertical(best.epoch, `best epoch, ${best.epoch}`),
+        line("line", "validation loss", ({ validation }) => validation),
+        line("line second", "training loss", ({ train }) => train),
+      ],
+    },
+    body,
+    numbers: numbers({
+      name: "Losses by epoch",
+      rows: shown.slice(-MAX_ROWS).reverse(),
+      columns: [
+        ["Epoch", "count", ({ epoch }) => epoch],
+        ["Training", "number", ({ train }) => train],
+        ["Validation", "number", ({ validation }) => validation],
+      ],
+    }),
+  });
 }

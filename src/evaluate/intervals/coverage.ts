@@ -1,6 +1,6 @@
 import { type Day, formatDay } from "../../contract/market/dates.ts";
 import type { Coverage, IntervalEvidence, JointMisses } from "../../contract/output/metrics-schemas.ts";
-import { inTickerOrder, valuesAt } from "../forecast-rows.ts";
+import { inTickerOrder } from "../forecast-rows.ts";
 import { dateLayout, dateSums, datesWith } from "../rows-by-date.ts";
 import { finiteOrNull, mean } from "../statistics.ts";
 import { type Bounds, hasNoEnds, type IntervalRows, type Residuals } from "./conformal.ts";
@@ -96,13 +96,20 @@ export function coverageByDate(
   rows: readonly (Bounds & { readonly days: Int32Array; readonly realised: Float64Array })[],
 ) {
   const judged = rows.map((row) => {
-    const places = [...row.days.keys()].filter((i) => !Number.isNaN(row.realised[i]!) && !hasNoEnds(row, i));
-    // A side without an end is NaN, and no label is beyond it.
-    const isMiss = (i: number) => row.realised[i]! < row.lower[i]! || row.realised[i]! > row.upper[i]!;
-    return { days: valuesAt(row.days, places), hits: Float64Array.from(places, (i) => (isMiss(i) ? 0 : 1)) };
+    const { days, realised, lower, upper } = row;
+    const [kept, hits] = [new Int32Array(days.length), new Float64Array(days.length)];
+    let n = 0;
+    for (let i = 0; i < days.length; i++) {
+      if (Number.isNaN(realised[i]!) || hasNoEnds(row, i)) continue;
+      // A side without an end is NaN, and no label is beyond it.
+      hits[n] = realised[i]! < lower[i]! || realised[i]! > upper[i]! ? 0 : 1;
+      kept[n++] = days[i]!;
+    }
+    return { days: kept.subarray(0, n), hits: hits.subarray(0, n) };
   });
   const layout = dateLayout(judged);
   return {
+    days: Int32Array.from(datesWith(layout), ({ day }) => day),
     inside: dateSums(
       layout,
       judged.map(({ hits }) => hits),

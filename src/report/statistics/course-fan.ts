@@ -1,5 +1,5 @@
 /** The middle of many courses, epoch by epoch; shape (epochs) each. */
-export interface CourseFan {
+interface CourseFan {
   readonly low: Float64Array;
   readonly lowerQuarter: Float64Array;
   readonly median: Float64Array;

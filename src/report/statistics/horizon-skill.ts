@@ -6,7 +6,7 @@ import { correlation, mean } from "../../evaluate/statistics.ts";
 import { type Band, meanBand } from "./over-dates.ts";
 
 /** How well forecasts order the returns of the following days. */
-export interface HorizonSkill {
+interface HorizonSkill {
   /** The number of days of the return. */
   readonly horizon: number;
   readonly dates: number;
