@@ -1,17 +1,19 @@
-import { AuditForm, ReplayForm } from "./forms/check-forms.ts";
-import { JobForm } from "./forms/job-form.ts";
+import { h } from "../view/html.ts";
+import { type FormName, SubmitForm } from "./forms/submit-form.ts";
 import { UploadForm } from "./inputs/upload-form.ts";
 import { OperationList } from "./list/operation-list.ts";
 import { RunView } from "./run/run-view.ts";
 import type { ViewRoute } from "./view.ts";
 
+const form = (name: FormName) => () => h(SubmitForm, { name });
+
 /** Every view by its address. Views with a `link` appear in the navigation. */
 const ROUTES: Readonly<Record<string, ViewRoute & { readonly link: string }>> = {
   "/operations": { title: "Operations", view: OperationList, link: "Operations" },
-  "/job": { title: "Submit a job", view: JobForm, link: "New job", isWriting: true },
+  "/job": { title: "Submit a job", view: form("job"), link: "New job", isWriting: true },
   "/upload": { title: "Upload inputs", view: UploadForm, link: "Upload", isWriting: true },
-  "/audit": { title: "Audit the inputs of a job", view: AuditForm, link: "Audit", isWriting: true },
-  "/replay": { title: "Replay an output", view: ReplayForm, link: "Replay", isWriting: true },
+  "/audit": { title: "Audit the inputs of a job", view: form("audit"), link: "Audit", isWriting: true },
+  "/replay": { title: "Replay an output", view: form("replay"), link: "Replay", isWriting: true },
 };
 
 export const LINKS = Object.entries(ROUTES).map(([path, { link }]) => ({ address: `#${path}`, words: link }));

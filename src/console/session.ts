@@ -6,38 +6,26 @@ export const PAGE = {
   baseUrl: new URL(".", location.href).href,
 } as const;
 
+/** A session that ended although the reader did not ask for it: the reason of its signal. */
+export class SessionLost extends Error {}
+
 const STORED = "mucast.credentials";
 
-/** The key or token of this tab. It lives in memory, and in the tab's session storage only if the reader has asked for that. */
-export class Credentials {
-  readonly #storage = storageOfTab();
-  #token: string | undefined;
-
-  constructor() {
-    this.#token = this.#storage?.getItem(STORED) ?? undefined;
-  }
-
-  get token(): string | undefined {
-    return this.#token;
-  }
-
-  keep(token: string, isStored: boolean): void {
-    this.#token = token;
-    if (isStored) this.#storage?.setItem(STORED, token);
-    else this.#storage?.removeItem(STORED);
-  }
-
-  forget(): void {
-    this.#token = undefined;
-    this.#storage?.removeItem(STORED);
+/** The key or token in the session storage of the tab; undefined if there is none, or if the browser blocks the storage. */
+export function storedToken(): string | undefined {
+  try {
+    return sessionStorage.getItem(STORED) ?? undefined;
+  } catch {
+    return undefined;
   }
 }
 
-/** Undefined if the browser blocks it: then a key stays only in memory. */
-function storageOfTab(): Storage | undefined {
+/** @param token undefined removes it. */
+export function storeToken(token: string | undefined): void {
   try {
-    return sessionStorage;
+    if (token === undefined) sessionStorage.removeItem(STORED);
+    else sessionStorage.setItem(STORED, token);
   } catch {
-    return undefined;
+    // Then it stays only in memory.
   }
 }

@@ -1,6 +1,6 @@
 import { MucastApiError, type MucastClient } from "../../client/index.ts";
 import type { ViewContext } from "../view.ts";
-import type { ReadyInputs } from "./upload-form.ts";
+import type { ReadyInputs } from "./data-section.ts";
 
 /** 30 tickers, three years, which every service serves below `/examples/`. */
 const FEATURES = "feature_engine_sp500.parquet";

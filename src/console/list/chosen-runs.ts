@@ -5,16 +5,16 @@ import { MAX_COMPARED_OUTPUTS } from "../../contract/config/limits.ts";
 import { countedRows } from "../../view/figures.ts";
 import { h, html } from "../../view/html.ts";
 import { table } from "../../view/table.ts";
-import { bdi, code } from "../../view/text.ts";
-import { valueAt } from "../forms/payload-tree.ts";
+import { bdi } from "../../view/text.ts";
+import { valueAt } from "../forms/draft.ts";
 import {
+  BLOBS,
   type Difference,
   differencesOf,
   type RunConfig,
   readRunConfig,
   type Setting,
-  settingLabel,
-  settingName,
+  settingNames,
 } from "../forms/settings.ts";
 import { openReport } from "../links.ts";
 import { Loaded, useAction, useView } from "../view.ts";
@@ -24,11 +24,6 @@ const MIN_COMPARED = 2;
 /** Maximum number of listed settings. */
 const MAX_ROWS = 60;
 const MAX_VALUE = 200;
-
-/** Figures of runs on different prices are not comparable. */
-export function hasSamePrices({ inputs }: OperationView, other: OperationView): boolean {
-  return inputs?.data_extractor === other.inputs?.data_extractor;
-}
 
 interface ChosenRunsProps {
   /** In the order of their choice, which is that of the report's columns. A run stays chosen if a filter hides it. */
@@ -72,45 +67,35 @@ export function ChosenRuns({ chosen, onClear }: ChosenRunsProps): VNode {
 }
 
 function comparison(chosen: readonly OperationView[], configs: readonly (RunConfig | undefined)[]): VNode {
-  const known = chosen.flatMap((run, i) =>
-    configs[i] === undefined ? [] : [{ name: runName(run), id: run.id, config: configs[i] }],
+  const names = chosen.map(runName);
+  const differences = differencesOf(
+    configs.map((config) => config && [...inputsOf(config), ...config.settings]),
   );
-  const unknown = chosen.filter((_, i) => configs[i] === undefined).map(runName);
-  const differences = differencesOf(known.map(({ config }) => [...inputsOf(config), ...config.settings]));
   const more = differences.length - MAX_ROWS;
-  const isAlone = (name: string) => known.filter((each) => each.name === name).length === 1;
-  return html`
-    ${unknown.length > 0 && html`<p class="hint">The payload of ${unknown.join(", ")} is not stored.</p>`}
-    ${
-      differences.length === 0
-        ? html`<p>No input and no setting differs.</p>`
-        : table<Difference>({
-            name: "Inputs and settings in which the chosen runs differ",
-            columns: [
-              { title: "Setting", cell: nameCell },
-              ...known.map(({ name, id }, i) => ({
-                title: isAlone(name) ? name : `${name} ${id.slice(0, 8)}`,
-                cell: (difference: Difference) => valueCell(difference, i),
-              })),
-            ],
-            rows: differences.slice(0, MAX_ROWS),
-          })
-    }
-    ${more > 0 && html`<p class="hint">and ${more} more</p>`}`;
+  const titleOf = ({ id }: OperationView, i: number) =>
+    names.indexOf(names[i]!) === names.lastIndexOf(names[i]!) ? names[i]! : `${names[i]} ${id.slice(0, 8)}`;
+  if (differences.length === 0) return html`<p>No input and no setting differs.</p>`;
+  return html`${table<Difference>({
+    name: "Inputs and settings in which the chosen runs differ",
+    columns: [
+      { title: "Setting", cell: settingNames },
+      ...chosen.map((run, i) => ({
+        title: titleOf(run, i),
+        cell: (difference: Difference) =>
+          configs[i] === undefined ? html`<span class="hint">not stored</span>` : valueCell(difference, i),
+      })),
+    ],
+    rows: differences.slice(0, MAX_ROWS),
+  })}${more > 0 && html`<p class="hint">and ${more} more</p>`}`;
 }
 
 /** The inputs of a run by their names, in the form of settings. */
 function inputsOf({ payload }: RunConfig): Setting[] {
-  return ["feature_url", "data_extractor_url"].flatMap((member) => {
+  return BLOBS.slice(0, 2).flatMap((member) => {
     const url = valueAt(payload, [member]);
     if (typeof url !== "string") return [];
     return [{ path: [member], value: url.split("/").at(-1)!, byDefault: undefined }];
   });
-}
-
-function nameCell(difference: Difference): VNode {
-  const words = settingLabel(difference);
-  return html`${words !== undefined && `${words} `}${code(settingName(difference))}`;
 }
 
 function valueCell({ values }: Difference, i: number): VNode | string {

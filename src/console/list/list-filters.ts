@@ -4,7 +4,7 @@ import { TAG_LIMITS, TAG_PATTERN } from "../../contract/config/limits.ts";
 import { html, onText, select } from "../../view/html.ts";
 import { bdi } from "../../view/text.ts";
 import { KINDS, STATUSES } from "../words.ts";
-import { orderOf, orderText, runColumns } from "./run-columns.ts";
+import { orderOf, RUN_COLUMNS } from "./run-columns.ts";
 
 interface ListFiltersProps {
   /** Of the address, which has the values of the controls. */
@@ -21,20 +21,16 @@ export function addTag(params: URLSearchParams, tag: string): void {
   if (!tags.includes(tag) && tags.length < TAG_LIMITS.tags) params.append("tag", tag);
 }
 
-const ORDERS = runColumns().flatMap(({ key, title }) =>
-  [true, false].map((isDescending) => {
-    const words = `${title}, ${isDescending ? "descending" : "ascending"}`;
-    return [orderText({ key, isDescending }), words] as const;
-  }),
-);
+const ORDERS = RUN_COLUMNS.flatMap(({ key, title }) => [
+  [`-${key}`, `${title}, descending`] as const,
+  [key, `${title}, ascending`] as const,
+]);
 
 /** The controls above the table. */
 export function ListFilters({ params, onFilter, onShown }: ListFiltersProps): VNode {
   const form = useRef<HTMLFormElement>(null);
-  const setter = (name: string, value: string) => (changed: URLSearchParams) => {
-    if (value === "") changed.delete(name);
-    else changed.set(name, value);
-  };
+  const setter = (name: string, value: string) => (changed: URLSearchParams) =>
+    value === "" ? changed.delete(name) : changed.set(name, value);
   const choose = (name: string, label: string, choices: readonly (readonly [string, string])[]) =>
     html`<label>${label} ${select(params.get(name) ?? "", [["", "all"], ...choices], {
       onChange: onText((text) => onFilter(setter(name, text))),
@@ -58,8 +54,8 @@ export function ListFilters({ params, onFilter, onShown }: ListFiltersProps): VN
         title=${`1 to ${TAG_LIMITS.characters} printable ASCII characters`} onChange=${onTag} /></label>
     <label>Text${" "}
       <input type="search" autocomplete="off" spellcheck=${false} placeholder="In these rows" value=${params.get("text") ?? ""}
-        onInput=${({ currentTarget }: TargetedEvent<HTMLInputElement>) => onShown(setter("text", currentTarget.value.trimStart()))} /></label>
-    <label class="order">Sort by ${select(orderText(orderOf(params.get("sort"))), ORDERS, {
+        onInput=${onText((text) => onShown(setter("text", text.trimStart())))} /></label>
+    <label class="order">Sort by ${select(orderOf(params.get("sort")), ORDERS, {
       onChange: onText((text) => onShown(setter("sort", text))),
     })}</label>
     <span class="tags">${params.getAll("tag").map(

@@ -1,5 +1,6 @@
 import type { VNode } from "preact";
 import type { ForecastView, OperationView } from "../../client/index.ts";
+import { shortVisibleText } from "../../contract/visible-text.ts";
 import { countedRows, figure, muRange, NO_FIGURE, type Unit } from "../../view/figures.ts";
 import { h, html } from "../../view/html.ts";
 import { bar } from "../../view/marks.ts";
@@ -24,7 +25,7 @@ export function Forecast({ operation }: { readonly operation: OperationView }): 
           html`<h2>${view.forecasts.length < view.count ? `The ${view.forecasts.length} largest forecasts` : "Forecasts"}</h2>
             <div class="beside-table">
           <div>${forecastTable(view)}</div>
-          <div>${view.choice && candidateTable(view.choice)}${qualityTable(view)}</div>
+          <div>${qualityTable(view)}${view.choice && html`<h3>Choice</h3><p>${choiceWords(view.choice)}</p>`}</div>
         </div>`
         }`,
     })}
@@ -48,8 +49,7 @@ const QUALITIES: readonly (readonly [
 function forecastTable({ forecasts, window, intervals }: ForecastView): VNode {
   const low = Math.min(0, ...forecasts.map(({ mu }) => mu));
   const high = Math.max(0, ...forecasts.map(({ mu }) => mu));
-  const level = intervals && `${Number((100 * (1 - intervals.alpha)).toPrecision(6))}\u202f% interval`;
-  const columns: readonly Column<TickerForecast>[] = [
+  const columns: Column<TickerForecast>[] = [
     { title: "Ticker", cell: ({ ticker }) => bdi(ticker, 40) },
     {
       title: "mu",
@@ -59,68 +59,29 @@ function forecastTable({ forecasts, window, intervals }: ForecastView): VNode {
         return html`${bar(mu, low, high)}<span>${figure(mu, "mu")}${older}</span>`;
       },
     },
-    ...(level === null
-      ? []
-      : [
-          {
-            title: level,
-            kind: "interval",
-            cell: ({ interval }: TickerForecast) =>
-              interval === undefined ? NO_FIGURE : muRange(interval.lower, interval.upper),
-          },
-        ]),
-    ...QUALITIES.filter(([, , value]) => forecasts.some((each) => value(each) != null)).map(
-      ([title, unit, value]) => ({
-        title,
-        cell: (forecast: TickerForecast) => figure(value(forecast), unit),
-      }),
-    ),
   ];
+  if (intervals !== null)
+    columns.push({
+      title: `${Number((100 * (1 - intervals.alpha)).toPrecision(6))}\u202f% interval`,
+      kind: "interval",
+      cell: ({ interval }) => (interval === undefined ? NO_FIGURE : muRange(interval.lower, interval.upper)),
+    });
+  for (const [title, unit, value] of QUALITIES)
+    if (forecasts.some((each) => value(each) != null))
+      columns.push({ title, cell: (forecast) => figure(value(forecast), unit) });
   return table({ name: "Forecasts", kind: "numbers cards forecasts", columns, rows: forecasts });
 }
 
-type Choice = NonNullable<ForecastView["choice"]>;
-type Candidate = Choice["candidates"][number];
-
-/** The candidates of a choice, and what choosing among them was worth. A column whose values are all the same may be left out. */
-function candidateTable({ candidates, count, honest, best, measure }: Choice): VNode {
+/** What choosing among candidates was worth; the report has them all. */
+function choiceWords({
+  candidates,
+  count,
+  honest,
+  best,
+  measure,
+}: NonNullable<ForecastView["choice"]>): string {
   const [key, name] = measure === "ic" ? (["ic", "a mean IC of"] as const) : (["r2", "an R² of"] as const);
-  const figures: readonly (readonly [
-    title: string,
-    unit: Unit,
-    value: (candidate: Candidate) => number | null | undefined,
-    isSpare?: true,
-  ])[] = [
-    ["R², held out", "r2", ({ r2 }) => r2],
-    ["IC, held out", "ic", ({ ic }) => ic ?? null, true],
-    ["Gain", key, ({ gain }) => gain],
-    ["t of the gain", "t", ({ gain_t }) => gain_t],
-    ["Tickers", "count", ({ tickers }) => tickers, true],
-  ];
-  const claimed = candidates.find(({ number }) => number === best)?.[key];
-  const unit = measure === "ic" ? "" : ", in units of the mean squared return of the first training rows";
-  const shown =
-    count > candidates.length ? ` The table shows the ${candidates.length} with the largest gains.` : "";
-  return html`<h3>Candidates</h3>
-    <p>Chosen among ${countedRows(count, "candidate")}. Candidate ${best}, the best in hindsight, has ${name}
-      ${" "}${figure(claimed, key)} on its held-out rows, the forecasts chosen in advance ${figure(honest[key], key)}.
-      ${" "}Gains are over candidate 0${unit}.${shown}</p>
-    ${table<Candidate>({
-      name: "Candidates",
-      kind: "numbers cards",
-      columns: [
-        {
-          title: "Candidate",
-          cell: ({ number, label, member }) =>
-            html`${number} ${bdi(label, 80)}${member && html`<span class="detail"> member</span>`}`,
-        },
-        ...figures
-          .filter(([, , value, isSpare]) => !isSpare || new Set(candidates.map(value)).size > 1)
-          .map(([title, of, value]) => ({
-            title,
-            cell: (candidate: Candidate) => figure(value(candidate), of),
-          })),
-      ],
-      rows: candidates,
-    })}`;
+  const found = candidates.find(({ number }) => number === best);
+  const claimed = figure(found?.[key], key);
+  return `Chosen among ${countedRows(count, "candidate")}. Candidate ${best}${found === undefined ? "" : `, ${shortVisibleText(found.label, 80)},`} is the best in hindsight: it has ${name} ${claimed} on its held-out rows, the forecasts chosen in advance ${figure(honest[key], key)}. The report shows every candidate.`;
 }

@@ -5,26 +5,23 @@ import { figure, type Unit } from "../../view/figures.ts";
 import { html } from "../../view/html.ts";
 import { table } from "../../view/table.ts";
 
-type Quality = ForecastView["metrics"]["score"];
 type Judged = NonNullable<ForecastView["verdict"]>["judged"][number];
 
 /** A set of rows that the models did not learn from. */
 interface QualityRows {
   /** Absent for the held-out rows of networks, of which the output has only the verdict. */
-  readonly quality: Quality | undefined;
+  readonly quality: ForecastView["metrics"]["score"] | undefined;
   /** Absent in outputs of old versions. */
   readonly judged: Judged | undefined;
   /** The share of labels inside their intervals. */
   readonly coverage: number | null | undefined;
 }
 
-type QualityRow = readonly [
+const ROWS: readonly (readonly [
   name: string,
   unit: Unit,
   value: (rows: QualityRows) => number | null | undefined,
-];
-
-const ROWS: readonly QualityRow[] = [
+])[] = [
   ["Rows", "count", ({ quality }) => quality?.pooled.n],
   ["R²", "r2", ({ judged }) => judged && verdictFigures(judged).r2],
   ["R² against the training mean", "r2", ({ judged }) => judged?.sizes.against.mean.r2],
@@ -65,13 +62,13 @@ export function qualityFigures({
     const coverage = rows === "score" ? intervals?.pooled.coverage : judged?.intervals?.figure;
     return [{ name, quality, judged, coverage }];
   });
-  const rows = ROWS.map(([name, unit, value]) => ({ name, unit, values: sets.map(value) }));
-  return {
-    columns: sets.map(({ name }): string => name),
-    rows: rows
-      .filter(({ values }) => values.some((value) => value !== null && value !== undefined))
-      .map(({ name, unit, values }) => ({ name, values: values.map((value) => figure(value, unit)) })),
-  };
+  const rows = ROWS.flatMap(([name, unit, value]) => {
+    const values = sets.map(value);
+    return values.every((each) => each == null)
+      ? []
+      : [{ name, values: values.map((each) => figure(each, unit)) }];
+  });
+  return { columns: sets.map(({ name }): string => name), rows };
 }
 
 /** How good the forecasts of all tickers were, on each set of rows that the models did not learn from. */

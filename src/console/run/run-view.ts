@@ -1,5 +1,5 @@
 import type { VNode } from "preact";
-import { useEffect, useState } from "preact/hooks";
+import { useEffect } from "preact/hooks";
 import type { OperationView } from "../../client/index.ts";
 import { countedRows } from "../../view/figures.ts";
 import { h, html } from "../../view/html.ts";
@@ -8,7 +8,7 @@ import { bdi, code, duration, moment } from "../../view/text.ts";
 import { againLink, Download, ReportLinkOf } from "../links.ts";
 import { dataName } from "../list/run-columns.ts";
 import { errorBox, problemBox } from "../problem.ts";
-import { Loaded, useView } from "../view.ts";
+import { Loaded, useView, type ViewContext } from "../view.ts";
 import { kindOf, runName, statusBadge } from "../words.ts";
 import { CheckVerdict } from "./check-verdict.ts";
 import { ConfigSection } from "./config-section.ts";
@@ -27,22 +27,22 @@ export function RunView(): VNode {
 }
 
 function Run({ operation: first }: { readonly operation: OperationView }): VNode {
-  const { setTitle } = useView();
+  const context = useView();
   const { run, error, isFollowed, follow } = useRun(first);
   const { operation, happenings } = run;
   const { result, failures = [], failure_counts = {}, warnings, warning_counts = {} } = operation;
   const name = runName(operation);
-  useEffect(() => setTitle(name), [name]);
+  useEffect(() => context.setTitle(name), [name]);
   const history = html`<ol class="happenings">${happenings.map(({ time, words }) => html`<li>${moment(time)} ${words}</li>`)}</ol>`;
   const earlier = html`<p class="earlier"><button type="button" onClick=${follow}>Show history</button>${" "}
     <span class="hint">Loads the stored events: history and training curves.</span></p>`;
   const output = isJob(operation) ? "output for the portfolio optimizer" : "verdict";
   return html`<div>
     ${error !== undefined && errorBox(error)}
-    ${h(Summary, { operation })}
+    ${summaryOf(operation)}
     ${operation.finished_at === null && h(Progress, { run })}
-    ${operation.error !== null && h(Failure, { operation })}
-    ${result !== null && h(Actions, { operation })}
+    ${operation.error !== null && failureOf(operation, context)}
+    ${result !== null && actionsOf(operation, context)}
     ${result !== null && h(isJob(operation) ? Forecast : CheckVerdict, { operation })}
     ${h(Training, { run })}
     ${h(ConfigSection, { operation: first })}
@@ -62,22 +62,22 @@ function isJob({ operation }: OperationView): boolean {
 }
 
 /** Why an operation failed, and the form in which to change that. */
-function Failure({ operation }: { readonly operation: OperationView }): VNode {
-  const { mayWrite } = useView();
+function failureOf(operation: OperationView, { mayWrite }: ViewContext): VNode {
   const problem = operation.error!;
-  const again = html`<p class="again">${againLink(operation)}${" "}
-    <span class="hint">Opens the form with this payload. Change its config or inputs before you submit it.</span></p>`;
   return html`<section>
     <h2>${operation.status === "Canceled" ? "Operation canceled" : "Why it failed"}</h2>
     ${problemBox(problem)}
     ${codeGroups(problem.failures ?? [], problem.failure_counts ?? {}, "ticker")}
-    ${mayWrite && again}
+    ${
+      mayWrite &&
+      html`<p class="again">${againLink(operation)}${" "}
+      <span class="hint">Opens the form with this payload. Change its config or inputs before you submit it.</span></p>`
+    }
   </section>`;
 }
 
 /** What to do with the result of an operation. */
-function Actions({ operation }: { readonly operation: OperationView }): VNode {
-  const { mayWrite } = useView();
+function actionsOf(operation: OperationView, { mayWrite }: ViewContext): VNode {
   const { id } = operation;
   const name = operation.result!.output_name;
   if (!isJob(operation))
@@ -89,19 +89,11 @@ function Actions({ operation }: { readonly operation: OperationView }): VNode {
   </p>`;
 }
 
-const TICK_MS = 1_000;
-
-/** Status, data, tags and times of an operation, with its duration while it runs. */
-function Summary({ operation }: { readonly operation: OperationView }): VNode {
+/** Status, data, tags and times of an operation. */
+function summaryOf(operation: OperationView): VNode {
   const { status, created_at, started_at, finished_at, tags = [] } = operation;
-  const [now, setNow] = useState(Date.now());
-  useEffect(() => {
-    if (finished_at !== null) return;
-    const timer = setInterval(() => setNow(Date.now()), TICK_MS);
-    return () => clearInterval(timer);
-  }, [finished_at]);
   const data = dataName(operation);
-  const end = finished_at === null ? now : Date.parse(finished_at);
+  const end = finished_at === null ? Date.now() : Date.parse(finished_at);
   return html`<section aria-label="Summary">${facts([
     ["Status", statusBadge(status)],
     data !== "" && ["Data", bdi(data)],

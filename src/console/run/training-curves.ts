@@ -52,10 +52,7 @@ export class TrainingCurves {
 /** The epoch with the smallest validation loss; undefined if none is finite. */
 export function bestOf(points: readonly CurvePoint[]): CurvePoint | undefined {
   const finite = points.filter(({ validation }) => validation !== null);
-  return finite.reduce<CurvePoint | undefined>(
-    (best, point) => (best === undefined || point.validation! < best.validation! ? point : best),
-    undefined,
-  );
+  return finite.toSorted((a, b) => a.validation! - b.validation!)[0];
 }
 
 function networkOf({ ticker, member }: EpochPoint): string {
@@ -65,7 +62,6 @@ function networkOf({ ticker, member }: EpochPoint): string {
 /** Of the finite values; null if there are none. */
 function medianOf(values: readonly (number | null)[]): number | null {
   const sorted = values.filter((value) => value !== null).sort((a, b) => a - b);
-  if (sorted.length === 0) return null;
-  const middle = sorted.length >> 1;
-  return sorted.length % 2 === 1 ? sorted[middle]! : (sorted[middle - 1]! + sorted[middle]!) / 2;
+  const [low, high] = [sorted[(sorted.length - 1) >> 1], sorted[sorted.length >> 1]];
+  return low === undefined || high === undefined ? null : (low + high) / 2;
 }
