@@ -1,3 +1,4 @@
+import type { Day } from "../contract/market/dates.ts";
 import { MIN_ORDER_TICKERS } from "../contract/output/later-close.ts";
 import type { DelayedOrder } from "../contract/output/metrics-schemas.ts";
 import { type ForecastRows, inTickerOrder, labelled, valuesAt } from "./forecast-rows.ts";
@@ -37,19 +38,10 @@ export function delayedOrders(
       const rows = later(step).map((realised, i) => labelled({ ...ordered[i]!, realised }));
       const { values } = orderOverTime(rows);
       const order = { order_mean: finiteOrNull(mean(values)), order_t: signedReturnT(values) };
-      const none = ordersAcross([], new Float64Array(), new Float64Array());
-      return { delay: delay + step, ...none, dates: values.length, ...order };
+      return { delay: delay + step, ...ordersAcross([]), dates: values.length, ...order };
     });
   }
-  const laid = (of: (row: ForecastRows, number: number) => Float64Array) =>
-    valuesByDate(layout, ordered.map(of));
-  const predicted = laid((row) => row.predicted);
-  const tickers = laid(({ days }, number) => new Float64Array(days.length).fill(number));
-  const dates = datesWithFifths(layout, tickers, predicted);
-  return steps.map((step) => {
-    const labels = valuesByDate(layout, later(step));
-    return { delay: delay + step, ...ordersAcross(dates, predicted, labels) };
-  });
+  return ordersByDate(rows, steps).map((dates, i) => ({ delay: delay + steps[i]!, ...ordersAcross(dates) }));
 }
 
 /** Shape (rows): the ticker's label at the date that is `step` dates later; NaN if it has none there. */
@@ -67,7 +59,7 @@ function laterLabels({ days, realised }: ForecastRows, layout: DateLayout, step:
 }
 
 /** A date that can count. */
-interface SortedDate extends Omit<DateRange, "day"> {
+interface SortedDate extends DateRange {
   readonly fifths: Int32Array;
   /** The mean of the shares of each end that were not in it on the date before. */
   readonly replaced: number;
@@ -78,13 +70,13 @@ function datesWithFifths(layout: DateLayout, tickers: Float64Array, predicted: F
   const dates: SortedDate[] = [];
   /** The fifth of each ticker on the date before, if that has both ends. */
   let before: ReadonlyMap<number, number> | undefined;
-  for (const { from, to } of datesWith(layout)) {
+  for (const { day, from, to } of datesWith(layout)) {
     const fifths = quantilesOf(predicted.subarray(from, to), FIFTHS);
     const hasEnds = to - from >= MIN_ORDER_TICKERS && ENDS.every((end) => fifths.includes(end));
     const now = new Map(Array.from(fifths, (fifth, i) => [tickers[from + i]!, fifth]));
     if (hasEnds && before !== undefined) {
       const [top, bottom] = ENDS.map((end) => replacedShare(before!, now, end)) as [number, number];
-      if (!Number.isNaN(top + bottom)) dates.push({ from, to, fifths, replaced: (top + bottom) / 2 });
+      if (!Number.isNaN(top + bottom)) dates.push({ day, from, to, fifths, replaced: (top + bottom) / 2 });
     }
     before = hasEnds ? now : undefined;
   }
@@ -100,34 +92,68 @@ function replacedShare(before: ReadonlyMap<number, number>, now: ReadonlyMap<num
   return held.filter(([ticker]) => before.get(ticker) !== fifth).length / held.length;
 }
 
+/** What the order of the forecasts of a date is worth. */
+export interface DateOrder {
+  readonly day: Day;
+  readonly ic: number;
+  readonly rankIc: number;
+  /** The mean simple return of each fifth, the lowest forecasts first; NaN without a label. */
+  readonly returns: Float64Array;
+  /** The return of the highest fifth minus that of the lowest, in basis points. */
+  readonly spread: number;
+  /** The mean of the shares of both that were not in them on the date before. */
+  readonly replaced: number;
+}
+
+/** For each step, how many dates later the labels are than their own, the dates that count as in `delayedOrders`. */
+export function ordersByDate(rows: readonly ForecastRows[], steps: readonly number[]): DateOrder[][] {
+  const ordered = inTickerOrder(rows).filter(({ days }) => days.length > 0);
+  const layout = dateLayout(ordered);
+  const laid = (of: (row: ForecastRows, number: number) => Float64Array) =>
+    valuesByDate(layout, ordered.map(of));
+  const predicted = laid((row) => row.predicted);
+  const tickers = laid(({ days }, number) => new Float64Array(days.length).fill(number));
+  const dates = datesWithFifths(layout, tickers, predicted);
+  return steps.map((step) => {
+    const labels = laid((row) => laterLabels(row, layout, step));
+    return dates.flatMap((date) => orderOf(date, predicted, labels) ?? []);
+  });
+}
+
 /** @param predicted of all rows, date after date; `labels` likewise, NaN if there is none. */
-function ordersAcross(
-  dates: readonly SortedDate[],
+function orderOf(
+  { day, from, fifths, replaced }: SortedDate,
   predicted: Float64Array,
   labels: Float64Array,
-): Omit<DelayedOrder, "delay"> {
-  const found: { ic: number; rankIc: number; spread: number; replaced: number }[] = [];
-  for (const { from, fifths, replaced } of dates) {
-    const known = [...fifths.keys()].filter((i) => !Number.isNaN(labels[from + i]!));
-    const [p, y] = [valuesAt(predicted.subarray(from), known), valuesAt(labels.subarray(from), known)];
-    if (known.length < MIN_ORDER_TICKERS || isConstant(p) || isConstant(y)) continue;
-    const [top, bottom] = ENDS.map((end) => {
-      const returns = known.flatMap((i, k) => (fifths[i] === end ? [Math.expm1(y[k]!)] : []));
-      return mean(Float64Array.from(returns));
-    }) as [number, number];
-    const spread = BASIS_POINTS * (top - bottom);
-    if (Number.isNaN(spread)) continue;
-    const rankIc = correlation(averageRanks(p), averageRanks(y))!;
-    found.push({ ic: correlation(p, y)!, rankIc, spread, replaced });
+): DateOrder | undefined {
+  const known = [...fifths.keys()].filter((i) => !Number.isNaN(labels[from + i]!));
+  const [p, y] = [valuesAt(predicted.subarray(from), known), valuesAt(labels.subarray(from), known)];
+  if (known.length < MIN_ORDER_TICKERS || isConstant(p) || isConstant(y)) return undefined;
+  const [sums, counts] = [new Float64Array(FIFTHS), new Float64Array(FIFTHS)];
+  for (const [k, i] of known.entries()) {
+    sums[fifths[i]!]! += Math.expm1(y[k]!);
+    counts[fifths[i]!]!++;
   }
-  const over = (of: (date: (typeof found)[number]) => number) => meanWithT(Float64Array.from(found, of));
+  const returns = sums.map((sum, fifth) => sum / counts[fifth]!);
+  const spread = BASIS_POINTS * (returns[ENDS[0]!]! - returns[ENDS[1]!]!);
+  if (Number.isNaN(spread)) return undefined;
+  const rankIc = correlation(averageRanks(p), averageRanks(y))!;
+  return { day, ic: correlation(p, y)!, rankIc, returns, spread, replaced };
+}
+
+/** In basis points: a replaced share of an end is sold and bought, at both ends. @param cost a side. */
+export function costOf({ replaced }: Pick<DateOrder, "replaced">, cost: number): number {
+  return cost * 4 * replaced;
+}
+
+function ordersAcross(found: readonly DateOrder[]): Omit<DelayedOrder, "delay"> {
+  const over = (of: (date: DateOrder) => number) => meanWithT(Float64Array.from(found, of));
   const ic = over((date) => date.ic);
   const rankIc = over((date) => date.rankIc);
   const spread = over((date) => date.spread);
   const turnover = over((date) => date.replaced).mean;
-  // A replaced share of an end is sold and bought, at both ends.
   const net = (cost: number) =>
-    spread.mean === null || turnover === null ? null : spread.mean - cost * 4 * turnover;
+    spread.mean === null || turnover === null ? null : spread.mean - costOf({ replaced: turnover }, cost);
   return {
     dates: found.length,
     ic_mean: ic.mean,
@@ -139,7 +165,7 @@ function ordersAcross(
     turnover,
     net_1bp: net(1),
     net_5bp: net(5),
-    net_5bp_t: over((date) => date.spread - 5 * 4 * date.replaced).t,
+    net_5bp_t: over((date) => date.spread - costOf(date, 5)).t,
     net_10bp: net(10),
   };
 }

@@ -1,12 +1,16 @@
-import { escapeText } from "./charts/plot.ts";
+import type { VNode } from "preact";
+import { renderToString } from "preact-render-to-string";
+import { escapeHtml, visibleText } from "../contract/visible-text.ts";
+import { html } from "../view/html.ts";
+import { bdi } from "../view/text.ts";
 import type { Report, ReportedOutput } from "./evidence/reported-outputs.ts";
 import { REPORT_POLICY, SCRIPT, STYLE } from "./page-policy.ts";
-import { hasReturns, type Section } from "./panels/section.ts";
+import { hasReturns, type Section } from "./section.ts";
 import { candidatesSection } from "./sections/candidates.ts";
 import { comparisonSection } from "./sections/comparison.ts";
 import { foldsSection } from "./sections/folds.ts";
 import { forecastsSection } from "./sections/forecasts.ts";
-import { documentTitle, identityHtml } from "./sections/identity.ts";
+import { documentTitle, identities } from "./sections/identity.ts";
 import { intervalsSection } from "./sections/intervals.ts";
 import { orderSection } from "./sections/order-worth.ts";
 import { originSection } from "./sections/origin.ts";
@@ -30,26 +34,53 @@ export const SECTIONS: readonly Section[] = [
   originSection,
 ];
 
-/** Which measure of order the page shows: at first the one that the verdict is on. It needs no script: the style sheet hides the panels of the other. */
-const MEASURES = `<fieldset class="switch"><legend class="unseen">Measure of order</legend><label><input type="radio" name="measure" id="show-rank">RankIC</label><label><input type="radio" name="measure" id="show-ic" checked>IC</label></fieldset>`;
+/** A switch that needs no script: the style sheet hides what is not chosen. */
+function radios(
+  name: string,
+  legend: string,
+  choices: readonly [id: string, words: string, checked: boolean][],
+) {
+  return html`<fieldset class="switch"><legend class="unseen">${legend}</legend>${choices.map(
+    ([id, words, checked]) =>
+      html`<label><input type="radio" name=${name} id=${id} checked=${checked} />${words}</label>`,
+  )}</fieldset>`;
+}
 
-/** Which rows it shows, for an output that has both: at first those of the verdict. */
-function rowsSwitch({ common }: ReportedOutput): string {
-  const [score, folds] = common.verdict?.rows === "out_of_fold" ? ["", " checked"] : [" checked", ""];
-  return `<fieldset class="switch"><legend class="unseen">Rows</legend><label><input type="radio" name="rows" id="show-score"${score}>Score rows</label><label><input type="radio" name="rows" id="show-folds"${folds}>Out of fold</label></fieldset>`;
+/** Which rows the page shows, for an output that has both, and which measure of order: at first those of the verdict. */
+function switchesOf(report: Report): readonly VNode[] {
+  const rows = report.outputs
+    .filter(({ outOfFold }) => outOfFold !== undefined)
+    .map(({ common }: ReportedOutput) => {
+      const isOfFolds = common.verdict?.rows === "out_of_fold";
+      return radios("rows", "Rows", [
+        ["show-score", "Score rows", !isOfFolds],
+        ["show-folds", "Out of fold", isOfFolds],
+      ]);
+    });
+  const measures = radios("measure", "Measure of order", [
+    ["show-rank", "RankIC", false],
+    ["show-ic", "IC", true],
+  ]);
+  return hasReturns(report) ? [...rows, measures] : rows;
 }
 
 /** The page of a report: one HTML document that makes no requests and is readable without its script. */
 export function page(report: Report): string {
-  const title = escapeText(report.title);
-  const switches = [
-    ...report.outputs.filter(({ outOfFold }) => outOfFold !== undefined).map(rowsSwitch),
-    ...(hasReturns(report) ? [MEASURES] : []),
-  ].join("");
-  const sections = SECTIONS.flatMap((section) => {
-    const html = section.html(report);
-    return html === undefined ? [] : [{ ...section, html }];
-  });
+  const switches = switchesOf(report);
+  const sections = SECTIONS.map((section) => ({ ...section, content: section.render(report) })).filter(
+    ({ content }) => content !== undefined && content !== false,
+  );
+  const body = html`<header><h1>${bdi(report.title)}</h1>${identities(report)}</header>
+    <div class="toolbar">
+      <nav aria-label="Sections"><ul>${sections.map(
+        ({ id, title, short = title }) => html`<li><a href=${`#${id}`}>${short}</a></li>`,
+      )}</ul></nav>
+      ${switches.length > 0 && html`<div class="switches" role="region" aria-label="What the charts show">${switches}</div>`}
+    </div>
+    <main>${sections.map(
+      ({ id, title, content }) =>
+        html`<section aria-labelledby=${id}><h2 id=${id}>${title}</h2>${content}</section>`,
+    )}</main>`;
   return `<!doctype html>
 <html lang="en">
 <head>
@@ -57,16 +88,11 @@ export function page(report: Report): string {
 <meta http-equiv="Content-Security-Policy" content="${REPORT_POLICY}">
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <meta name="color-scheme" content="light dark">
-<title>${escapeText(documentTitle(report))}</title>
+<title>${escapeHtml(visibleText(documentTitle(report)))}</title>
 <style>${STYLE}</style>
 </head>
 <body>
-<header><h1>${title}</h1>
-${identityHtml(report)}</header>
-<div class="toolbar"><nav aria-label="Sections"><ul>${sections.map(({ id, title: name, short = name }) => `<li><a href="#${id}">${short}</a></li>`).join("")}</ul></nav>${switches === "" ? "" : `<div class="switches" role="region" aria-label="What the charts show">${switches}</div>`}</div>
-<main>
-${sections.map(({ id, title: name, html }) => `<section aria-labelledby="${id}"><h2 id="${id}">${name}</h2>\n${html}</section>`).join("\n")}
-</main>
+${renderToString(html`<div>${body}</div>`)}
 <script>${SCRIPT}</script>
 </body>
 </html>

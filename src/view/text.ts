@@ -18,6 +18,12 @@ export function code(text: string): VNode {
   return html`<code>${bdi(text, 200)}</code>`;
 }
 
+/** Untrusted sentences, in which dates do not break across lines. */
+export function sentence(text: string): (string | VNode)[] {
+  const parts = visibleText(text).split(/\b(\d{4}-\d{2}-\d{2})\b/);
+  return parts.map((part, i) => (i % 2 === 1 ? html`<span class="date">${part}</span>` : part));
+}
+
 /** The same for a sentence of the service, in which names in backquotes are code. */
 export function prose(text: string, most: number): VNode[] {
   const parts = shortVisibleText(text, most).split("`");

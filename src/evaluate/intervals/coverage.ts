@@ -89,7 +89,8 @@ export function coverageTable(rows: readonly CoveredRows[], alpha: number): Cove
 }
 
 /** The number of labels of a date with an interval, and how many lie inside: shape (dates) each, in time order. */
-interface CoverageByDate {
+export interface CoverageByDate {
+  readonly days: Int32Array;
   readonly inside: Float64Array;
   /** Above 0 each. */
   readonly counted: Float64Array;
@@ -107,6 +108,7 @@ export function coverageByDate(
   });
   const layout = dateLayout(judged);
   return {
+    days: Int32Array.from(datesWith(layout), ({ day }) => day),
     inside: dateSums(
       layout,
       judged.map(({ hits }) => hits),

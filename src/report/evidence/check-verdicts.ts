@@ -43,21 +43,25 @@ export function checkVerdicts(
   replays: readonly VerdictFile[],
   audits: readonly VerdictFile[],
 ): CheckVerdicts[] {
-  const replayed = replays.map((file) => ({ file, blob: parsed(file, replayBlobSchema, "mucast replay") }));
-  const audited = audits.map((file) => ({ file, blob: parsed(file, auditBlobSchema, "mucast audit") }));
-  for (const { file, blob } of replayed) {
-    if (!outputs.some((output) => isReplayOf(blob, output)))
-      throw unrelatedVerdict(file, "an output that is not given");
-  }
-  for (const { file, blob } of audited) {
-    if (!outputs.some((output) => isAuditOf(blob, output)))
-      throw unrelatedVerdict(file, "inputs and a config that no given output has");
-  }
+  const replayed = replays.map((file) => {
+    const blob = parsed(file, replayBlobSchema, "mucast replay");
+    return requireOutput(file, blob, outputs.filter(isReplayed(blob)), "an output that is not given");
+  });
+  const audited = audits.map((file) => {
+    const blob = parsed(file, auditBlobSchema, "mucast audit");
+    const what = "inputs and a config that no given output has";
+    return requireOutput(file, blob, outputs.filter(isAudited(blob)), what);
+  });
   return outputs.map((output) => {
-    const replay = replayed.find(({ blob }) => isReplayOf(blob, output))?.blob;
-    const audit = audited.find(({ blob }) => isAuditOf(blob, output))?.blob;
+    const replay = replayed.find((blob) => isReplayed(blob)(output));
+    const audit = audited.find((blob) => isAudited(blob)(output));
     return { replay: replay && replayVerdict(replay), audit: audit && auditVerdict(audit) };
   });
+}
+
+function requireOutput<T>({ name }: VerdictFile, blob: T, of: readonly JudgedOutput[], what: string): T {
+  if (of.length > 0) return blob;
+  throw new MucastError("invalid_request", `${name} is a verdict on ${what}`, { source: name });
 }
 
 function parsed<T>(
@@ -73,21 +77,15 @@ function parsed<T>(
   throw new MucastError("unreadable_blob", message, { source: name, ...NOT_A_VERDICT });
 }
 
-function unrelatedVerdict({ name }: VerdictFile, what: string): MucastError {
-  const message = `${name} is a verdict on ${what}`;
-  return new MucastError("invalid_request", message, { source: name });
+function isReplayed({ output }: ReplayBlob) {
+  return ({ sha256 }: JudgedOutput) => output.sha256 === sha256;
 }
 
-function isReplayOf({ output }: ReplayBlob, { sha256 }: JudgedOutput): boolean {
-  return output.sha256 === sha256;
-}
-
-function isAuditOf({ inputs }: AuditBlob, { document: { provenance } }: JudgedOutput): boolean {
-  return (
+function isAudited({ inputs }: AuditBlob) {
+  return ({ document: { provenance } }: JudgedOutput) =>
     inputs.feature.sha256 === provenance.feature_sha256 &&
     inputs.data_extractor.sha256 === provenance.data_extractor_sha256 &&
-    inputs.config_sha256 === provenance.config_sha256
-  );
+    inputs.config_sha256 === provenance.config_sha256;
 }
 
 const REPLAY_SENTENCES: Readonly<Record<string, string>> = {

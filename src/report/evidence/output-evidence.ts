@@ -1,21 +1,19 @@
+import type { Day } from "../../contract/market/dates.ts";
 import { MIN_ORDER_TICKERS } from "../../contract/output/later-close.ts";
 import type { RowsVerdict, Verdict } from "../../contract/output/verdict.ts";
-import { meanForecast, zeroForecast } from "../../evaluate/baselines.ts";
 import type { ForecastRows } from "../../evaluate/forecast-rows.ts";
 import { type ForecastTable, forecastTable, tableRows } from "../../evaluate/forecast-table.ts";
-import { type CoverageTable, coverageTable } from "../../evaluate/intervals/coverage.ts";
-import { eachDate, type RowsByDate, sortedByDate } from "../../evaluate/rows-by-date.ts";
+import {
+  type CoverageByDate,
+  type CoverageTable,
+  coverageByDate,
+  coverageTable,
+} from "../../evaluate/intervals/coverage.ts";
+import { datesWith, type RowsByDate, sortedByDate } from "../../evaluate/rows-by-date.ts";
 import type { OutputDocument } from "../../outputs/open-document.ts";
 import { modelNameOf, type OutputSummary } from "../../outputs/output-summary.ts";
 import type { ScoredRows } from "../../outputs/scored-rows.ts";
-import {
-  type DateCoverage,
-  dateCoverage,
-  type IntervalOutcomes,
-  intervalOutcomes,
-  outcomesByDate,
-} from "../statistics/interval-outcomes.ts";
-import { type DateSkill, DateSkillCollector } from "../statistics/over-dates.ts";
+import { type Band, bandOf } from "../statistics/over-dates.ts";
 
 /** The rows whose forecasts are judged, in words. */
 export const JUDGED_ROWS = { score: "score rows", out_of_fold: "out-of-fold rows" } as const;
@@ -42,18 +40,18 @@ interface RowEvidence {
   /** Distinct dates with a label. */
   readonly dateCount: number;
   readonly table: ForecastTable;
-  /** For the zero forecast on the same rows, and for the historical mean; undefined if the output does not have the means. */
-  readonly zeroTable: ForecastTable;
-  readonly meanTable: ForecastTable | undefined;
-  /** IC and RankIC of the dates that count. */
   readonly dates: DateSkill;
   /** The actual coverage of the intervals, if the output has any. */
   readonly coverage: CoverageTable | undefined;
-  /** For the same tickers as `rows`. */
-  readonly outcomes: readonly IntervalOutcomes[];
-  /** The outcomes of all tickers by date, and how many intervals contained the return. */
-  readonly outcomesByDate: RowsByDate;
-  readonly dateCoverage: DateCoverage;
+  /** How many intervals of each date contained the return. */
+  readonly coverageDates: CoverageByDate;
+}
+
+/** IC and RankIC of the dates that count for the verdict, ascending: shape (n) each. */
+export interface DateSkill {
+  readonly days: Int32Array;
+  readonly ic: Float64Array;
+  readonly rankIc: Float64Array;
 }
 
 /** The verdict's findings on the rows of the evidence; of networks judged before the cut, those of the headline, whose rows are not recorded. */
@@ -75,6 +73,22 @@ export function outputEvidence(output: OutputDocument): OutputEvidence {
     judgedRows: "score",
     ...rowEvidence(rows, document.metrics.intervals?.alpha),
   };
+}
+
+/** The first and the last day of the labelled rows; undefined without one. */
+export function spanOf({ labelled }: OutputEvidence): readonly [first: Day, last: Day] | undefined {
+  const days = labelled.flatMap((row) => (row.days.length === 0 ? [] : [row.days[0]!, row.days.at(-1)!]));
+  return days.length === 0 ? undefined : [Math.min(...days), Math.max(...days)];
+}
+
+/** The slope of returns on forecasts over held-out rows with dates as units, and its 90 % band; of older outputs, that over rows. */
+export function slopeOf({ metrics: { shrinkage }, verdict }: OutputSummary): {
+  readonly value: number | null;
+  readonly band: Band | null;
+} {
+  const { b, se } = shrinkage?.by_date ?? { b: shrinkage?.pooled.b ?? null, se: null };
+  const dates = verdict?.judged.find(({ rows }) => rows !== "score")?.sizes.dates ?? 0;
+  return { value: b, band: bandOf(b, se, dates, 0.95) };
 }
 
 /**
@@ -100,37 +114,30 @@ export function onOutOfFoldRows(evidence: OutputEvidence): OutputEvidence | unde
 export function rowEvidence(rows: readonly ScoredRows[], alpha: number | undefined): RowEvidence {
   const tickers = tableRows(rows);
   const byDate = sortedByDate(tickers);
-  const skill = new DateSkillCollector();
-  const hasMeans = !tickers.some(({ trainingMean }) => trainingMean.some(Number.isNaN));
-  const outcomes = rows.map(intervalOutcomes);
-  const outcomesOfDates = outcomesByDate(outcomes);
+  const skills: { day: number; ic: number; rankIc: number }[] = [];
+  const table = forecastTable(tickers, undefined, (day, correlations, count) => {
+    // As the verdict counts them, so that the mean of the charts is its IC.
+    if (count >= MIN_ORDER_TICKERS) skills.push({ day, ...correlations });
+  });
+  // Without the returns before a row, no day counts as a day of high volatility.
+  const covered = rows.map((row) => ({
+    ...row,
+    volatility: new Float64Array(row.days.length).fill(Number.NaN),
+  }));
   return {
     rows,
     labelled: tickers,
     byDate,
-    dateCount: [...eachDate(byDate)].length,
-    table: forecastTable(tickers, undefined, (day, correlations, held) => {
-      // As the verdict counts them, so that the mean of the charts is its IC.
-      if (held >= MIN_ORDER_TICKERS) skill.onDate(day, correlations, held);
-    }),
-    zeroTable: forecastTable(tickers, zeroForecast),
-    // NaN has no rank, so without the means there is no table for them.
-    meanTable: hasMeans ? forecastTable(tickers, meanForecast) : undefined,
-    dates: skill.collected(),
-    outcomes,
-    outcomesByDate: outcomesOfDates,
-    dateCoverage: dateCoverage(outcomesOfDates),
-    coverage: alpha === undefined ? undefined : coverageOf(rows, alpha),
+    dateCount: [...datesWith(byDate)].length,
+    table,
+    dates: {
+      days: Int32Array.from(skills, ({ day }) => day),
+      ic: Float64Array.from(skills, ({ ic }) => ic),
+      rankIc: Float64Array.from(skills, ({ rankIc }) => rankIc),
+    },
+    coverageDates: coverageByDate(rows),
+    coverage: alpha === undefined ? undefined : coverageTable(covered, alpha),
   };
-}
-
-/** Without the returns before a row, no day counts as a day of high volatility. */
-function coverageOf(rows: readonly ScoredRows[], alpha: number): CoverageTable {
-  const unknown = (row: ScoredRows) => new Float64Array(row.days.length).fill(Number.NaN);
-  return coverageTable(
-    rows.map((row) => ({ ...row, volatility: unknown(row) })),
-    alpha,
-  );
 }
 
 /** Why a report on networks shows no rows before the cut. */

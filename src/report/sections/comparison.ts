@@ -8,218 +8,178 @@ import {
   figureDifference,
   NO_FIGURE,
   signedFigure,
+  wholePercent,
 } from "../../view/figures.ts";
-import { escapeText } from "../charts/plot.ts";
-import { heldOutSlope } from "../evidence/held-out-slope.ts";
-import { judgedSet, type OutputEvidence } from "../evidence/output-evidence.ts";
+import { html } from "../../view/html.ts";
+import { type Column, numbers, table } from "../../view/table.ts";
+import { sentence } from "../../view/text.ts";
+import { judgedSet, type OutputEvidence, slopeOf } from "../evidence/output-evidence.ts";
 import type { PairedDifference, PairedDifferences } from "../evidence/paired-differences.ts";
 import { type Report, type ReportedOutput, stateOf } from "../evidence/reported-outputs.ts";
-import { numbersTable, plainTable } from "../panels/panel.ts";
-import type { Section } from "../panels/section.ts";
+import type { Section } from "../section.ts";
+
+const BAND = `${wholePercent(95)} band`;
 
 /** Several outputs on the rows that all of them have: which show skill, metrics, and how each pair differs. */
 export const comparisonSection: Section = {
   id: "comparison",
   title: "Side by side",
-  html: (report) => {
-    const comparison = comparisonOf(report);
-    return comparison && comparisonHtml(comparison);
+  render: (report) => {
+    const { outputs, differences } = report;
+    if (differences === undefined) return undefined;
+    const names = outputs.map(({ name }) => name);
+    const metrics = metricsOf(outputs);
+    const isPair = names.length === 2;
+    const { rows, excluded } = rowsSentences(report);
+    return html`<p class="lead">${sentence(skillSentence(outputs))}</p>
+      <p>${sentence(rows)}${excluded && html` <span class="faint">${sentence(excluded)}</span>`}</p>
+      ${
+        metrics.length > 0 &&
+        table({
+          name: "metrics on the common rows",
+          rows: metrics,
+          columns: [
+            ["Metric", "text", ({ name }) => name],
+            ...names.map((name, k): Column<Metric> => [
+              name,
+              "text",
+              ({ unit, better, values }) =>
+                better === "near 0" ? signedFigure(values[k]!, unit) : figure(values[k], unit),
+            ]),
+            isPair && ["Difference", "text", differenceOf],
+            ["Better", "text", ({ better }) => better],
+          ],
+        })
+      }
+      <h3>Each pair</h3>
+      <p>${sentence(pairsSentence(differences, names))}</p>
+      ${
+        differences.pairs.length > 0 &&
+        numbers({
+          name: "differences of each pair",
+          rows: differences.pairs,
+          columns: [
+            ["First", "text", ({ first }) => names[first]!],
+            ["Second", "text", ({ second }) => names[second]!],
+            ["Measure", "text", ({ measure }) => measureName(measure, differences)],
+            ["Gain of the first", "text", ({ gain, measure }) => figureDifference(gain, UNITS[measure])],
+            [
+              BAND,
+              "text",
+              ({ band, measure }) => (band === null ? NO_FIGURE : bandText(band, UNITS[measure])),
+            ],
+          ],
+        })
+      }`;
   },
 };
 
-/** Several outputs on the rows that all of them have. */
-interface Comparison {
-  /** The names of the outputs, in their order. */
-  readonly names: readonly string[];
-  readonly rows: number;
-  readonly dates: number;
-  readonly tickers: number;
-  /** What the rows are. */
-  readonly judgedRows: OutputEvidence["judgedRows"];
-  /** For each output, the labelled rows that are not among them. */
-  readonly leftOut: readonly number[];
-  readonly rowsFinding: string;
-  readonly metrics: readonly {
-    readonly name: string;
-    readonly unit: ComparedUnit;
-    /** Which of two values is better. */
-    readonly better: "higher" | "lower" | "near 0" | "near 1";
-    readonly values: readonly (number | null)[];
-  }[];
-  readonly differences: PairedDifferences;
-  readonly skillFinding: string;
-  readonly pairsFinding: string;
-}
-
-/** @returns undefined for one output. */
-export function comparisonOf({ outputs, differences }: Report): Comparison | undefined {
-  if (differences === undefined) return undefined;
-  const { table, dateCount, labelled, judgedRows } = outputs[0]!.common;
-  const rows = table.pooled.n;
+export function rowsSentences({ outputs }: Report): { readonly rows: string; readonly excluded: string } {
+  const { table: shared, dateCount, labelled, judgedRows } = outputs[0]!.common;
+  const { n } = shared.pooled;
   const tickers = labelled.filter(({ days }) => days.length > 0).length;
-  const leftOut = outputs.map(({ whole }) => labelledRows(whole, judgedRows) - rows);
-  const names = outputs.map(({ name }) => name);
-  return {
-    names,
-    rows,
-    dates: dateCount,
-    tickers,
-    judgedRows,
-    leftOut,
-    rowsFinding: rowsFinding({ rows, dates: dateCount, tickers, judgedRows, leftOut }),
-    metrics: metricsOf(outputs),
-    differences,
-    skillFinding: skillFinding(outputs),
-    pairsFinding: pairsFinding(differences, names),
-  };
-}
-
-/** The number of rows of an output that have a realised return. */
-function labelledRows({ table, outOfFold = [] }: OutputEvidence, rows: OutputEvidence["judgedRows"]): number {
-  return rows === "score" ? table.pooled.n : outOfFold.reduce((sum, { days }) => sum + days.length, 0);
-}
-
-function rowsFinding({
-  rows,
-  dates,
-  tickers,
-  judgedRows,
-  leftOut,
-}: Pick<Comparison, "rows" | "dates" | "tickers" | "judgedRows" | "leftOut">): string {
-  const most = leftOut.reduce((a, b) => Math.max(a, b));
+  const leftOut = outputs.map(({ whole: { table: all, outOfFold = [] } }) => {
+    const known =
+      judgedRows === "score" ? all.pooled.n : outOfFold.reduce((sum, { days }) => sum + days.length, 0);
+    return known - n;
+  });
+  const most = Math.max(...leftOut);
   const rest =
     most === 0 ? "no rows are excluded" : `up to ${countedRows(most, "row")} per output are excluded`;
   const kind = judgedRows === "score" ? "row" : "out-of-fold row";
-  return `The outputs share ${countedRows(rows, kind)} with realised returns, for ${countedRows(tickers, "ticker")} on ${countedRows(dates, "date")}; ${rest}.`;
+  const each = outputs.map(({ name }, i) => `${name}: ${countedRows(leftOut[i]!, "row")} excluded`);
+  return {
+    rows: `The outputs share ${countedRows(n, kind)} with realised returns, for ${countedRows(tickers, "ticker")} on ${countedRows(dateCount, "date")}; ${rest}.`,
+    excluded: most === 0 ? "" : `${each.join("; ")}.`,
+  };
 }
 
-function metricsOf(outputs: readonly ReportedOutput[]): Comparison["metrics"] {
-  const row = (
-    name: string,
-    unit: Comparison["metrics"][number]["unit"],
-    better: Comparison["metrics"][number]["better"],
+interface Metric {
+  readonly name: string;
+  readonly unit: ComparedUnit;
+  /** Which of two values is better. */
+  readonly better: "higher" | "lower" | "near 0" | "near 1";
+  readonly values: readonly (number | null)[];
+}
+
+export function metricsOf(outputs: readonly ReportedOutput[]): Metric[] {
+  const judged = (evidence: OutputEvidence) => {
+    const set = judgedSet(evidence);
+    return set && verdictFigures(set);
+  };
+  const gap = ({ document: { metrics }, coverage }: OutputEvidence) =>
+    metrics.intervals && coverage?.pooled.coverage != null
+      ? coverage.pooled.coverage - (1 - metrics.intervals.alpha)
+      : null;
+  const all: readonly (readonly [
+    ...[name: string, unit: ComparedUnit, better: Metric["better"]],
     of: (evidence: OutputEvidence) => number | null | undefined,
-  ) => ({ name, unit, better, values: outputs.map(({ common }) => of(common) ?? null) });
-  const all = [
-    row("IC", "ic", "higher", (evidence) => figuresOf(evidence)?.ic),
-    row("RankIC", "ic", "higher", ({ dates }) => finiteOrNull(mean(dates.rankIc))),
-    row("R²", "r2", "higher", (evidence) => figuresOf(evidence)?.r2),
-    row("R², median ticker", "r2", "higher", ({ table }) => table.r2_zero_median),
-    row("Hit rate", "coverage", "higher", ({ table }) => table.pooled.hit_rate),
-    row("RMSE", "rmse", "lower", ({ table }) => table.pooled.rmse),
-    row("Slope before shrinkage", "t", "near 1", (evidence) => heldOutSlope(evidence).value),
-    row("Coverage minus nominal coverage", "coverage", "near 0", coverageGap),
-    row("Interval score", "rmse", "lower", ({ coverage }) => coverage?.pooled.interval_score),
+  ])[] = [
+    ["IC", "ic", "higher", (evidence) => judged(evidence)?.ic],
+    ["RankIC", "ic", "higher", ({ dates }) => finiteOrNull(mean(dates.rankIc))],
+    ["R²", "r2", "higher", (evidence) => judged(evidence)?.r2],
+    ["R², median ticker", "r2", "higher", (evidence) => evidence.table.r2_zero_median],
+    ["Hit rate", "coverage", "higher", (evidence) => evidence.table.pooled.hit_rate],
+    ["RMSE", "rmse", "lower", (evidence) => evidence.table.pooled.rmse],
+    ["Slope before shrinkage", "t", "near 1", ({ document }) => slopeOf(document).value],
+    ["Coverage minus nominal coverage", "coverage", "near 0", gap],
+    ["Interval score", "rmse", "lower", ({ coverage }) => coverage?.pooled.interval_score],
   ];
-  return all.filter(({ values }) => values.some((value) => value !== null));
+  return all
+    .map(([name, unit, better, of]) => {
+      return { name, unit, better, values: outputs.map(({ common }) => of(common) ?? null) };
+    })
+    .filter(({ values }) => values.some((value) => value !== null));
 }
 
-function figuresOf(evidence: OutputEvidence): ReturnType<typeof verdictFigures> | undefined {
-  const judged = judgedSet(evidence);
-  return judged && verdictFigures(judged);
-}
-
-function coverageGap({ document, coverage }: OutputEvidence): number | null {
-  const held = coverage?.pooled.coverage ?? null;
-  const { intervals } = document.metrics;
-  return held === null || intervals === null ? null : held - (1 - intervals.alpha);
+function differenceOf({ values: [first, second], unit }: Metric): string {
+  return first == null || second == null ? NO_FIGURE : figureDifference(first - second, unit);
 }
 
 /** A sentence on the badges of all outputs. */
-function skillFinding(outputs: readonly ReportedOutput[]): string {
-  if (outputs.every((output) => stateOf(output) === "too_few")) {
+export function skillSentence(outputs: readonly ReportedOutput[]): string {
+  const states = outputs.map(stateOf);
+  if (states.every((state) => state === "too_few"))
     return "Too few realised returns are known to compare the outputs.";
-  }
-  const skilled = outputs.filter((output) => ["skill", "oversized"].includes(stateOf(output)));
+  const skilled = outputs.filter((_, i) => ["skill", "oversized"].includes(states[i]!));
   if (skilled.length === 0) return "No output shows evidence of skill on the common rows.";
   const names = skilled.map(({ name }) => name).join(", ");
   return `${skilled.length} of ${countedRows(outputs.length, "output")} ${skilled.length === 1 ? "shows" : "show"} evidence of skill on the common rows: ${names}. Each is judged on its own. By chance alone, one of several outputs looks good more often than one output does, and the best of several will do a little worse than its figures.`;
 }
 
-/** The name of the measure of order, in words. */
-function orderName(form: PairedDifferences["form"]): string {
+const UNITS = { order: "ic", "squared error": "r2" } as const;
+
+function measureName(measure: PairedDifference["measure"], { form }: PairedDifferences): string {
+  if (measure !== "order") return measure;
   return form === "cross_section" ? "IC" : "return on the side of the forecast";
 }
 
-function pairsFinding({ pairs, dates, form }: PairedDifferences, names: readonly string[]): string {
-  if (dates === 0) return "There are no common rows with realised returns to compare.";
-  if (pairs.length === 0) {
-    return `${countedRows(dates, "date")} are too few to tell the outputs apart; at least ${MIN_DATES} are needed.`;
-  }
-  const clear = pairs.filter(isClear);
-  if (clear.length === 0) {
-    return `The 95\u202f% band of every difference between ${names.length === 2 ? "the two outputs" : "two outputs"} contains 0.`;
-  }
-  const clearest = [...clear].sort((a, b) => errorsFrom0(b) - errorsFrom0(a)).slice(0, MAX_PAIRS);
-  const sentences = clearest.map(({ measure, first, second, gain, band }) => {
-    const isFirst = gain > 0;
-    const [better, worse] = isFirst ? [first, second] : [second, first];
-    const by = measure === "order" ? orderName(form) : measure;
-    const shown = isFirst ? band! : { low: -band!.high, high: -band!.low };
-    return `${names[better]} is better than ${names[worse]} by ${by} (${figureDifference(Math.abs(gain), UNITS[measure])}, band ${bandDifference(shown, UNITS[measure])})`;
-  });
-  const all =
-    pairs.length > 2
-      ? `${figure(clear.length, "count")} of ${countedRows(pairs.length, "difference")} have a 95\u202f% band without 0; by chance alone, about one in twenty has. `
-      : "";
-  return `${all}${sentences.join("; ")}.`;
-}
-
-function bandDifference({ low, high }: Band, unit: ComparedUnit): string {
+function bandText({ low, high }: Band, unit: ComparedUnit): string {
   return `${figureDifference(low, unit)} to ${figureDifference(high, unit)}`;
 }
 
 /** More pairs in one sentence do not help: the table has them all. */
 const MAX_PAIRS = 3;
 
-const UNITS = { order: "ic", "squared error": "r2" } as const;
-
-function isClear({ band }: PairedDifference): boolean {
-  return band !== null && (band.low > 0 || band.high < 0);
-}
-
-/** How far a difference is from 0, in halves of its band. */
-function errorsFrom0({ gain, band }: PairedDifference): number {
-  return Math.abs(gain) / (band!.high - band!.low);
-}
-
-function comparisonHtml(comparison: Comparison): string {
-  const { names, metrics, differences, rowsFinding, leftOut } = comparison;
-  const left = leftOut.every((rows) => rows === 0)
-    ? ""
-    : ` <span class="faint">${escapeText(names.map((name, i) => `${name}: ${countedRows(leftOut[i]!, "row")} excluded`).join("; "))}.</span>`;
-  const table = plainTable({
-    caption: "metrics on the common rows",
-    columns: ["Metric", ...names, ...(names.length === 2 ? ["Difference"] : []), "Better"],
-    rows: metrics.map(({ name, unit, better, values }) => [
-      name,
-      ...values.map((value) => (better === "near 0" ? signedFigure(value, unit) : figure(value, unit))),
-      ...(names.length === 2 ? [difference(values, unit)] : []),
-      better,
-    ]),
+export function pairsSentence(differences: PairedDifferences, names: readonly string[]): string {
+  const { pairs, dates } = differences;
+  if (dates === 0) return "There are no common rows with realised returns to compare.";
+  if (pairs.length === 0)
+    return `${countedRows(dates, "date")} are too few to tell the outputs apart; at least ${MIN_DATES} are needed.`;
+  const clear = pairs.filter(({ band }) => band !== null && (band.low > 0 || band.high < 0));
+  if (clear.length === 0)
+    return `The ${BAND} of every difference between ${names.length === 2 ? "the two outputs" : "two outputs"} contains 0.`;
+  // How far a difference is from 0, in halves of its band.
+  const clarity = ({ gain, band }: PairedDifference) => Math.abs(gain) / (band!.high - band!.low);
+  const clearest = clear.toSorted((a, b) => clarity(b) - clarity(a)).slice(0, MAX_PAIRS);
+  const sentences = clearest.map(({ measure, first, second, gain, band }) => {
+    const [better, worse] = gain > 0 ? [first, second] : [second, first];
+    const shown = gain > 0 ? band! : { low: -band!.high, high: -band!.low };
+    return `${names[better]} is better than ${names[worse]} by ${measureName(measure, differences)} (${figureDifference(Math.abs(gain), UNITS[measure])}, band ${bandText(shown, UNITS[measure])})`;
   });
-  return `<p class="lead">${escapeText(comparison.skillFinding)}</p>
-<p>${escapeText(rowsFinding)}${left}</p>
-${metrics.length === 0 ? "" : table}
-<h3>Each pair</h3>
-<p>${escapeText(comparison.pairsFinding)}</p>
-${differences.pairs.length === 0 ? "" : pairsTable(comparison)}`;
-}
-
-function difference([first, second]: readonly (number | null)[], unit: ComparedUnit): string {
-  return first == null || second == null ? NO_FIGURE : figureDifference(first - second, unit);
-}
-
-function pairsTable({ names, differences: { form, pairs } }: Comparison): string {
-  return numbersTable({
-    caption: "differences of each pair",
-    columns: ["First", "Second", "Measure", "Gain of the first", "95\u202f% band"],
-    rows: pairs.map(({ first, second, measure, gain, band }) => [
-      names[first]!,
-      names[second]!,
-      measure === "order" ? orderName(form) : "squared error",
-      figureDifference(gain, UNITS[measure]),
-      band === null ? NO_FIGURE : bandDifference(band, UNITS[measure]),
-    ]),
-  });
+  const all =
+    pairs.length > 2
+      ? `${clear.length} of ${countedRows(pairs.length, "difference")} have a ${BAND} without 0; by chance alone, about one in twenty has. `
+      : "";
+  return `${all}${sentences.join("; ")}.`;
 }

@@ -1,184 +1,155 @@
 import { compareCodePoints } from "../../contract/market/ticker-series.ts";
 import { smallFactorOf } from "../../contract/output/small-factor.ts";
 import { byTicker } from "../../outputs/scored-rows.ts";
+import { barsOf, vertical } from "../../view/chart.ts";
 import { countedRows, figure, NO_FIGURE, typesetFigures } from "../../view/figures.ts";
-import { histogramChart } from "../charts/column-chart.ts";
-import { rowChart } from "../charts/row-chart.ts";
+import { numbers } from "../../view/table.ts";
 import type { OutputEvidence } from "../evidence/output-evidence.ts";
-import { END_BARS, ends, keyLine, numbersTable, type Panel } from "../panels/panel.ts";
-import { chartSection, type Part, panelsOf } from "../panels/section.ts";
-import { type Histogram, histogram } from "../statistics/histogram.ts";
+import { absent, END_BARS, endsOf, panelSection, type ReportPanel } from "../section.ts";
+import { histogram } from "../statistics/histogram.ts";
 
-/** The current forecasts, with and without their intervals. */
-export const forecastsSection = chartSection({
+/** The current forecasts. */
+export const forecastsSection = panelSection({
   id: "forecasts",
   title: "Forecasts",
-  panels: ({ whole }) => panelsOf("Forecasts", muOf(whole), muPanels),
+  panels: ({ whole }) => {
+    const rows = currentForecasts(whole);
+    if (rows.length === 0) return absent("Forecasts", "No ticker has a current forecast.");
+    const isFlat = rows.length > 1 && rows.every(({ mu }) => mu === rows[0]!.mu);
+    const panel = forecastsPanel(rows, isFlat, whole);
+    return endsOf(rows).gap === "" || isFlat ? [panel] : [panel, allPanel(rows)];
+  },
 });
 
-/** The forecasts of as_of, sorted by size, the largest first, then by ticker. */
-interface Mu {
-  readonly finding: string;
-  readonly asOf: string;
-  readonly bars: readonly MuBar[];
-  /** Over all mu. */
-  readonly histogram: Histogram;
-}
-
-interface MuBar {
+/** A forecast of as_of; NaN without an end. */
+interface Forecast {
   readonly ticker: string;
   readonly mu: number;
-  /** Null without an end. */
-  readonly lower: number | null;
-  readonly upper: number | null;
+  readonly lower: number | undefined;
+  readonly upper: number | undefined;
   /** The date of its row, if that is before as_of. */
   readonly olderDate: string | undefined;
-  /** For an ensemble, the spread of its members, log-return. */
+  /** For an ensemble, the spread of its members. */
   readonly spread: number | undefined;
 }
 
-/** The forecasts of as_of. */
-export function muOf({ document, rows }: OutputEvidence): Part<Mu> {
-  const { mu, mu_dates, mu_spread, window } = document;
-  const ends = new Map(rows.map((row) => [row.ticker, row]));
-  const bars = byTicker(mu).map(([ticker, value]): MuBar => {
-    const row = ends.get(ticker);
-    const date = mu_dates !== undefined && Object.hasOwn(mu_dates, ticker) ? mu_dates[ticker] : undefined;
+/** The largest first, then by ticker. */
+function currentForecasts({ document, rows }: OutputEvidence): Forecast[] {
+  const { mu, mu_dates = {}, mu_spread = {}, window } = document;
+  const last = new Map(rows.map((row) => [row.ticker, row]));
+  const found = byTicker(mu).map(([ticker, value]): Forecast => {
+    const date = Object.hasOwn(mu_dates, ticker) ? mu_dates[ticker] : undefined;
     return {
       ticker,
       mu: value,
-      lower: endOf(row?.lower.at(-1)),
-      upper: endOf(row?.upper.at(-1)),
+      lower: last.get(ticker)?.lower.at(-1),
+      upper: last.get(ticker)?.upper.at(-1),
       olderDate: date === window.as_of ? undefined : date,
-      spread: mu_spread !== undefined && Object.hasOwn(mu_spread, ticker) ? mu_spread[ticker] : undefined,
+      spread: Object.hasOwn(mu_spread, ticker) ? mu_spread[ticker] : undefined,
     };
   });
-  if (bars.length === 0) return { absent: "No ticker has a current forecast." };
-  bars.sort((a, b) => b.mu - a.mu || compareCodePoints(a.ticker, b.ticker));
-  const small = smallFactorOf(document);
-  const data = { asOf: window.as_of, bars, histogram: histogram(Float64Array.from(bars, (bar) => bar.mu)) };
-  return { data: { ...data, finding: findingOf(bars, window.as_of, small && typesetFigures(small)) } };
+  return found.sort((a, b) => b.mu - a.mu || compareCodePoints(a.ticker, b.ticker));
 }
 
-function endOf(value: number | undefined): number | null {
-  return value === undefined || Number.isNaN(value) ? null : value;
-}
-
-/** @param small what to know if shrinkage makes all of them very small. */
-function findingOf(bars: readonly MuBar[], asOf: string, small: string | undefined): string {
-  const [top, bottom] = [bars[0]!, bars.at(-1)!];
-  const up = bars.filter(({ mu }) => mu > 0).length;
-  const older = bars.filter(({ olderDate }) => olderDate !== undefined).length;
-  const span =
-    bars.length === 1
-      ? `the forecast of ${top.ticker} is ${figure(top.mu, "mu")}`
-      : areEqual(bars)
-        ? `the forecasts of ${countedRows(bars.length, "ticker")} are all ${figure(top.mu, "mu")}`
-        : `the forecasts of ${countedRows(bars.length, "ticker")} range from ${figure(bottom.mu, "mu")} (${bottom.ticker}) to ${figure(top.mu, "mu")} (${top.ticker}), and ${figure(up, "count")} are above 0`;
-  const doubt = intervalsAtZero(bars);
-  const late = older === 0 ? "" : `; ${countedRows(older, "forecast")} from an earlier date`;
-  return `As of the close of ${asOf}, ${span}${doubt}${late}.${small === undefined ? "" : ` ${small}`}`;
-}
-
-function areEqual(bars: readonly MuBar[]): boolean {
-  return bars.every(({ mu }) => mu === bars[0]!.mu);
-}
-
-/** How many intervals contain 0. */
-function intervalsAtZero(bars: readonly MuBar[]): string {
-  const bounded = bars.filter(({ lower, upper }) => lower !== null && upper !== null);
-  if (bounded.length === 0) return "";
-  const holding = bounded.filter(({ lower, upper }) => lower! <= 0 && upper! >= 0).length;
-  const all =
-    holding === bounded.length ? "all" : `${figure(holding, "count")} of ${figure(bounded.length, "count")}`;
-  return `; ${all} intervals contain 0`;
-}
-
-/** The forecasts, with and without their intervals. */
-function muPanels({ finding, bars, asOf, histogram: counts }: Mu): Panel[] {
-  const { shown, gap } = ends(bars);
-  const isFlat = bars.length > 1 && areEqual(bars);
-  const cut =
-    gap !== undefined && !isFlat ? ` The ${END_BARS} largest and the ${END_BARS} smallest are shown.` : "";
-  const seeds = bars.some(({ spread }) => spread !== undefined)
-    ? " The spread of an ensemble's members, in the numbers below, shows how much the seed matters. It does not show how far a forecast may be off."
+function forecastsPanel(
+  rows: readonly Forecast[],
+  isFlat: boolean,
+  { document }: OutputEvidence,
+): ReportPanel {
+  const { shown, gap } = endsOf(rows);
+  const hasSpread = rows.some(({ spread }) => spread !== undefined);
+  const hasOlder = shown.some((row) => row?.olderDate !== undefined);
+  const cut = gap === "" || isFlat ? "" : ` The ${END_BARS} largest and the ${END_BARS} smallest are shown.`;
+  const seeds = hasSpread
+    ? " The spread of an ensemble\u2019s members, in the numbers below, shows how much the seed matters. It does not show how far a forecast may be off."
     : "";
-  const hasOlder = !isFlat && shown.some(({ olderDate }) => olderDate !== undefined);
-  const inCard = (label: string) =>
-    gap === undefined || isFlat ? {} : { tab: { card: "forecasts", label } };
-  const panels: Panel[] = [
-    {
-      ...inCard("Forecasts"),
-      title: "Forecasts",
-      finding: `${finding}${cut}${seeds}`,
-      chart: isFlat ? "" : rowChart({ finding, unit: "mu", rows: shown.map(bareRow), gap }),
-      ...(hasOlder
-        ? {
-            key: keyLine([
-              ["bar", `forecast from ${asOf}`],
-              ["bar second", "○ forecast from an earlier date"],
-            ]),
-          }
-        : {}),
-      numbers: muNumbers(bars),
+  const bars = (isOlder: boolean) =>
+    shown.map((row) => (row !== null && (row.olderDate !== undefined) === isOlder ? row.mu : null));
+  const { as_of } = document.window;
+  return {
+    title: "Forecasts",
+    sentence: `${sentenceOf(rows, isFlat, document)}${cut}${seeds}`,
+    chart: isFlat
+      ? undefined
+      : {
+          x: { unit: "mu" },
+          y: {
+            names: shown.map((row) =>
+              row === null ? gap : `${row.olderDate === undefined ? "" : "○ "}${row.ticker}`,
+            ),
+          },
+          marks: [
+            barsOf("bar", bars(false), hasOlder ? `forecast from ${as_of}` : undefined),
+            barsOf("bar second", bars(true), "○ forecast from an earlier date"),
+          ],
+        },
+    numbers: numbers({
+      name: "forecasts",
+      rows,
+      columns: [
+        ["Ticker", "text", ({ ticker }) => ticker],
+        ["Forecast", "mu", ({ mu }) => mu],
+        ["Lower bound", "mu", ({ lower }) => lower],
+        ["Upper bound", "mu", ({ upper }) => upper],
+        hasSpread && ["Standard deviation of members", "mu", ({ spread }) => spread],
+        ["Earlier date", "text", ({ olderDate }) => olderDate ?? NO_FIGURE],
+      ],
+    }),
+  };
+}
+
+function sentenceOf(
+  rows: readonly Forecast[],
+  isFlat: boolean,
+  document: OutputEvidence["document"],
+): string {
+  const [top, bottom] = [rows[0]!, rows.at(-1)!];
+  const named = ({ mu, ticker }: Forecast) => `${figure(mu, "mu")} (${ticker})`;
+  const up = rows.filter(({ mu }) => mu > 0).length;
+  const all = `the forecasts of ${countedRows(rows.length, "ticker")}`;
+  const span =
+    rows.length === 1
+      ? `the forecast of ${top.ticker} is ${figure(top.mu, "mu")}`
+      : isFlat
+        ? `${all} are all ${figure(top.mu, "mu")}`
+        : `${all} range from ${named(bottom)} to ${named(top)}, and ${figure(up, "count")} are above 0`;
+  const bounded = rows.filter(({ lower, upper }) => Number.isFinite(lower) && Number.isFinite(upper));
+  const holding = bounded.filter(({ lower, upper }) => lower! <= 0 && upper! >= 0).length;
+  const doubt =
+    bounded.length === 0
+      ? ""
+      : `; ${holding === bounded.length ? "all" : `${holding} of ${bounded.length}`} intervals contain 0`;
+  const older = rows.filter(({ olderDate }) => olderDate !== undefined).length;
+  const late = older === 0 ? "" : `; ${countedRows(older, "forecast")} from an earlier date`;
+  const small = smallFactorOf(document);
+  const end = small === undefined ? "" : ` ${typesetFigures(small)}`;
+  return `As of the close of ${document.window.as_of}, ${span}${doubt}${late}.${end}`;
+}
+
+function allPanel(rows: readonly Forecast[]): ReportPanel {
+  const { edges, counts } = histogram(Float64Array.from(rows, ({ mu }) => mu));
+  return {
+    title: "All forecasts",
+    sentence: `All ${countedRows(rows.length, "forecast")} by size.`,
+    chart: {
+      x: { unit: "mu", ticks: 5, within: [0] },
+      y: { unit: "count", ticks: 3 },
+      marks: [
+        {
+          kind: "bar edged",
+          shape: "boxes",
+          points: Array.from(
+            counts,
+            (count, i) =>
+              [
+                [edges[i]!, count],
+                [edges[i + 1]!, 0],
+              ] as const,
+          ).flat(),
+          meaning: "tickers",
+        },
+        vertical(0, "a forecast of 0"),
+      ],
     },
-  ];
-  if (bars.some(({ lower, upper }) => lower !== null || upper !== null)) {
-    const doubt = "The same forecasts with their intervals: the next return may fall anywhere on the line.";
-    panels.push({
-      ...inCard("With intervals"),
-      title: "Forecasts with intervals",
-      finding: doubt,
-      chart: rowChart({
-        finding: doubt,
-        unit: "mu",
-        gap,
-        rows: shown.map(({ lower, upper, ...bar }) => ({ ...bareRow(bar), low: lower, high: upper })),
-      }),
-      key: keyLine([
-        ["dot", "forecast"],
-        ["interval", "interval"],
-      ]),
-    });
-  }
-  if (gap !== undefined && !isFlat) {
-    const spread = `All ${countedRows(bars.length, "forecast")} by size.`;
-    panels.push({
-      title: "All forecasts",
-      finding: spread,
-      chart: histogramChart(spread, counts, "mu", 0),
-      key: keyLine([
-        ["bar", "tickers"],
-        ["at", "a forecast of 0"],
-      ]),
-    });
-  }
-  return panels;
-}
-
-function bareRow({ ticker, mu, olderDate }: Pick<MuBar, "ticker" | "mu" | "olderDate">) {
-  return { name: ticker, value: mu, isOlder: olderDate !== undefined };
-}
-
-function muNumbers(bars: readonly MuBar[]): string {
-  const hasSpread = bars.some(({ spread }) => spread !== undefined);
-  return numbersTable({
-    caption: "forecasts",
-    columns: [
-      "Ticker",
-      "Forecast",
-      "Lower bound",
-      "Upper bound",
-      ...(hasSpread ? ["Standard deviation of members"] : []),
-      "Earlier date",
-    ],
-    rows: bars.map(({ ticker, mu, lower, upper, spread, olderDate }) => [
-      ticker,
-      figure(mu, "mu"),
-      figure(lower, "mu"),
-      figure(upper, "mu"),
-      ...(hasSpread ? [figure(spread, "mu")] : []),
-      olderDate ?? NO_FIGURE,
-    ]),
-  });
+  };
 }

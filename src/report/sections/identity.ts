@@ -1,8 +1,10 @@
+import type { VNode } from "preact";
 import { formatDay } from "../../contract/market/dates.ts";
 import type { OutputSummary } from "../../outputs/output-summary.ts";
 import { countedRows } from "../../view/figures.ts";
-import { escapeText } from "../charts/plot.ts";
-import { JUDGED_ROWS } from "../evidence/output-evidence.ts";
+import { facts } from "../../view/panel.ts";
+import { bdi } from "../../view/text.ts";
+import { JUDGED_ROWS, spanOf } from "../evidence/output-evidence.ts";
 import type { Report, ReportedOutput } from "../evidence/reported-outputs.ts";
 
 /** What tells an output from every other one, in the order in which a reader asks. */
@@ -16,12 +18,8 @@ interface Identity {
 export function identityOf({ name, whole, common }: ReportedOutput): Identity {
   const { document, rows } = whole;
   const { id, window, tags } = document;
-  const spans = common.labelled.map(({ days }) => days).filter(({ length }) => length > 0);
-  const [first, last] = [spans.map((days) => days[0]!), spans.map((days) => days.at(-1)!)];
-  const scored =
-    spans.length === 0
-      ? "nothing yet"
-      : `${formatDay(first.reduce((a, b) => Math.min(a, b)))} to ${formatDay(last.reduce((a, b) => Math.max(a, b)))}`;
+  const span = spanOf(common);
+  const scored = span === undefined ? "nothing yet" : span.map(formatDay).join(" to ");
   return {
     name,
     facts: [
@@ -65,23 +63,23 @@ function dataOf({ provenance }: Pick<OutputSummary, "provenance">): string {
 
 /** The title of the browser's tab: what differs between two reports comes first. */
 export function documentTitle({ outputs }: Report): string {
-  return outputs.map((output) => titleOf(identityOf(output))).join(" | ");
-}
-
-function titleOf({ name, facts }: Identity): string {
-  const told = facts.map(([fact, value]) => (fact === "Fit" ? value : `${fact.toLowerCase()} ${value}`));
-  return [name, ...told].join(" \u00b7 ");
+  return outputs
+    .map((output) => {
+      const { name, facts: own } = identityOf(output);
+      return [
+        name,
+        ...own.map(([fact, value]) => (fact === "Fit" ? value : `${fact.toLowerCase()} ${value}`)),
+      ];
+    })
+    .map((parts) => parts.join(" \u00b7 "))
+    .join(" | ");
 }
 
 /** The identities below the heading; of several outputs one per line. */
-export function identityHtml({ outputs }: Report): string {
-  return outputs.map((output) => factsHtml(identityOf(output), outputs.length > 1)).join("\n");
-}
-
-function factsHtml({ name, facts }: Identity, isAmongSeveral: boolean): string {
-  const items = facts.map(
-    ([fact, value]) => `<div><dt>${fact}</dt><dd><bdi>${escapeText(value)}</bdi></dd></div>`,
-  );
-  const whose = isAmongSeveral ? `<div><dt>Output</dt><dd><bdi>${escapeText(name)}</bdi></dd></div>` : "";
-  return `<dl class="identity">${whose}${items.join("")}</dl>`;
+export function identities({ outputs }: Report): VNode[] {
+  return outputs.map((output) => {
+    const { name, facts: own } = identityOf(output);
+    const pairs = own.map(([fact, value]) => [fact, bdi(value)] as const);
+    return facts([outputs.length > 1 && ["Output", bdi(name)], ...pairs], "identity");
+  });
 }

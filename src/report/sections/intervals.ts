@@ -1,114 +1,80 @@
 import { formatDay } from "../../contract/market/dates.ts";
-import type { JointMisses } from "../../contract/output/metrics-schemas.ts";
+import type { Coverage } from "../../contract/output/metrics-schemas.ts";
 import type { OutputBlob } from "../../contract/output/output-blob.ts";
+import { MIN_DATES } from "../../contract/output/test-quantile.ts";
+import type { CoverageTable } from "../../evaluate/intervals/coverage.ts";
+import { columnsOf, level, lineOf } from "../../view/chart.ts";
 import { countedRows, figure } from "../../view/figures.ts";
-import { rowChart } from "../charts/row-chart.ts";
+import { html } from "../../view/html.ts";
+import { numbers, table } from "../../view/table.ts";
 import { type OutputEvidence, whyNoLabels } from "../evidence/output-evidence.ts";
-import type { ReportedOutput } from "../evidence/reported-outputs.ts";
-import { keyLine, linePanel, type Panel, plainTable } from "../panels/panel.ts";
 import {
-  chartSection,
+  absent,
   hasReturns,
-  type Part,
-  panelsOf,
+  longYears,
+  panelSection,
+  type ReportPanel,
   type Section,
   scoreRowsNote,
-} from "../panels/section.ts";
-import { medianWidths } from "../statistics/interval-outcomes.ts";
+} from "../section.ts";
 import { ROLLING_DATES, rollingRatio } from "../statistics/running-sums.ts";
-import {
-  coverageByYear,
-  type GroupedCoverage,
-  groupedCoverage,
-  type TickerCoverage,
-  tickerPanels,
-  volatilityPanel,
-  type YearCoverage,
-  yearsPanel,
-} from "./interval-coverage.ts";
+import { extremes } from "./skill-over-time.ts";
 
-const charts = chartSection({
+type Intervals = NonNullable<OutputBlob["metrics"]["intervals"]>;
+
+/** The intervals of an output on the rows of the report. */
+interface Covered {
+  readonly evidence: OutputEvidence;
+  readonly intervals: Intervals;
+  readonly table: CoverageTable;
+  readonly nominal: number;
+  readonly method: string;
+  /** The key of the line at the nominal coverage, and the end of sentences. */
+  readonly nominalIs: string;
+}
+
+const panels = panelSection({
   id: "intervals",
   title: "Intervals",
-  panels: ({ common }) => panelsOf("Intervals", intervalsOf(common), intervalsPanels),
+  panels: ({ common }) => {
+    const { intervals } = common.document.metrics;
+    if (intervals === null) return absent("Intervals", "The output was made without intervals.");
+    const { coverage: table } = common;
+    if (table === undefined || table.pooled.coverage === null)
+      return absent("Intervals", whyNoCoverage(common, intervals));
+    const nominal = 1 - intervals.alpha;
+    const nominalIs = `nominal coverage is ${figure(nominal, "share")}`;
+    const { method = "split" } = intervals;
+    const covered: Covered = { evidence: common, intervals, method, table, nominal, nominalIs };
+    return [
+      rollingPanel(covered),
+      ...volatilityPanels(covered),
+      ...yearsPanels(covered),
+      missesPanel(covered),
+    ];
+  },
 });
 
 /** The intervals and their actual coverage; left out if nothing is known of it, which the verdict says. */
 export const intervalsSection: Section = {
-  ...charts,
-  html: (report) => {
-    const isKnown = ({ whole: { document } }: ReportedOutput) =>
-      document.metrics.intervals === null || coverageBefore(document.metrics.intervals) !== undefined;
-    if (!hasReturns(report) && !report.outputs.some(isKnown)) return undefined;
-    return `${scoreRowsNote(report, "The output has no interval for each out-of-fold forecast, only their coverage.")}${charts.html(report)}`;
+  ...panels,
+  render: (report) => {
+    const isKnown = report.outputs.some(({ whole }) => {
+      const { intervals } = whole.document.metrics;
+      return intervals === null || coverageBefore(intervals) !== undefined;
+    });
+    if (!hasReturns(report) && !isKnown) return undefined;
+    const why = "The output has no interval for each out-of-fold forecast, only their coverage.";
+    return html`${scoreRowsNote(report, why)}${panels.render(report)}`;
   },
 };
-
-/** Intervals and their actual coverage. */
-interface IntervalsData extends GroupedCoverage {
-  readonly bound: "both" | "lower" | "upper";
-  readonly n: number;
-  readonly coverage: number;
-  /** Pooled over the tickers of the last `rollingDates` dates, NaN before; with the median width of each date. */
-  readonly overTime: {
-    readonly days: Int32Array;
-    readonly rollingDates: number;
-    readonly coverage: Float64Array;
-    /** For a one-sided interval, the median distance of its end from the forecast. */
-    readonly width: Float64Array;
-    readonly coverageFinding: string;
-    readonly widthFinding: string;
-  };
-  readonly misses: { readonly below: number; readonly above: number; readonly finding: string };
-  /** What the other methods would have given on the same rows, from the blob. */
-  readonly others: readonly OtherMethod[];
-  readonly othersFinding: string | undefined;
-}
-
-interface OtherMethod {
-  readonly name: string;
-  readonly coverage: number | null;
-  readonly meanWidth: number | null;
-  readonly worstTicker: number | null;
-  readonly years: readonly YearCoverage[];
-  /** The interval score of the requested method divided by this method's. */
-  readonly scoreRatio: number | null;
-}
-
-type Intervals = NonNullable<OutputBlob["metrics"]["intervals"]>;
-
-/** The intervals and their actual coverage. */
-export function intervalsOf(evidence: OutputEvidence): Part<IntervalsData> {
-  const { document, coverage: table } = evidence;
-  const { intervals } = document.metrics;
-  if (intervals === null) return { absent: "The output was made without intervals." };
-  if (table === undefined) return { absent: whyNoCoverage(evidence, intervals) };
-  const { n, coverage } = table.pooled;
-  if (coverage === null) return { absent: whyNoCoverage(evidence, intervals) };
-  const grouped = groupedCoverage(evidence, intervals, table);
-  const others = othersOf(intervals);
-  return {
-    data: {
-      ...grouped,
-      bound: intervals.bound,
-      n,
-      coverage,
-      overTime: overTime(evidence, grouped.nominal),
-      misses: missesOf(grouped.tickers, n, intervals.bound, table.joint_misses),
-      others,
-      othersFinding: othersFinding(others, intervals),
-    },
-  };
-}
 
 function whyNoCoverage(evidence: OutputEvidence, intervals: Intervals): string {
   const before = coverageBefore(intervals);
   // The verdict says why there are no realised returns.
   if (evidence.dateCount === 0) return before ?? whyNoLabels(evidence);
-  const why =
-    evidence.judgedRows === "score"
-      ? "No row with a realised return has an interval."
-      : whyNoLabels(evidence);
+  const isScore = evidence.judgedRows === "score";
+  const why = isScore ? "No row with a realised return has an interval." : whyNoLabels(evidence);
   return before === undefined ? why : `${why} ${before}`;
 }
 
@@ -118,177 +84,191 @@ function coverageBefore({ pooled }: Intervals): string | undefined {
   return `On ${countedRows(before.n, "row")} before the cut, the coverage of the same method was ${figure(before.coverage, "share")}.`;
 }
 
-function overTime(
-  { dateCoverage, outcomesByDate }: OutputEvidence,
-  nominal: number,
-): IntervalsData["overTime"] {
-  const { days, numerators, denominators } = dateCoverage;
-  const coverage = rollingRatio(numerators, denominators, ROLLING_DATES);
-  const width = medianWidths(outcomesByDate);
+function rollingPanel({ evidence: { coverageDates }, nominal, nominalIs }: Covered): ReportPanel {
+  const title = `Coverage over ${ROLLING_DATES} dates`;
+  const { days, inside, counted } = coverageDates;
+  const coverage = rollingRatio(inside, counted, ROLLING_DATES);
+  const known = [...days.keys()].slice(ROLLING_DATES - 1);
+  if (known.length === 0)
+    return { title, sentence: `There are fewer than ${ROLLING_DATES} dates, too few for rolling coverage.` };
+  const ending = (i: number) => `${figure(coverage[i], "share")} (ending ${formatDay(days[i]!)})`;
+  const [low, high] = extremes(known, (i) => coverage[i]!);
   return {
-    days,
-    rollingDates: ROLLING_DATES,
-    coverage,
-    width,
-    coverageFinding: rollingFinding(coverage, days, nominal),
-    widthFinding: widthFinding(width, days),
+    title,
+    sentence: `Coverage over ${ROLLING_DATES} dates ranged from ${ending(low)} to ${ending(high)}; ${nominalIs}.`,
+    chart: {
+      x: "days",
+      y: { unit: "share" },
+      marks: [
+        level(nominal, nominalIs),
+        {
+          kind: "line",
+          shape: "line",
+          points: lineOf(days, coverage),
+          name: "coverage",
+          meaning: `coverage over the last ${ROLLING_DATES} dates`,
+        },
+      ],
+    },
+    numbers: numbers({
+      name: title,
+      rows: known,
+      columns: [
+        ["Date", "text", (i) => formatDay(days[i]!)],
+        ["Coverage", "share", (i) => coverage[i]],
+      ],
+    }),
   };
 }
 
-function rollingFinding(coverage: Float64Array, days: Int32Array, nominal: number): string {
-  const first = ROLLING_DATES - 1;
-  if (coverage.length <= first) {
-    return `There are fewer than ${ROLLING_DATES} dates, too few for rolling coverage.`;
-  }
-  const [low, high] = extremes(coverage, first);
-  return `Coverage over ${ROLLING_DATES} dates ranged from ${figure(coverage[low]!, "share")} (ending ${formatDay(days[low]!)}) to ${figure(coverage[high]!, "share")} (ending ${formatDay(days[high]!)}); nominal coverage is ${figure(nominal, "share")}.`;
-}
-
-function widthFinding(width: Float64Array, days: Int32Array): string {
-  const [low, high] = extremes(width, 0);
-  if (low === high) return `The median interval was ${figure(width[low]!, "share")} wide.`;
-  return `The median interval was narrowest on ${formatDay(days[low]!)} (${figure(width[low]!, "share")} of price) and widest on ${formatDay(days[high]!)} (${figure(width[high]!, "share")}).`;
-}
-
-/** The positions of the first lowest and the first highest value. */
-function extremes(values: Float64Array, from: number): [low: number, high: number] {
-  let [low, high] = [from, from];
-  for (let i = from; i < values.length; i++) {
-    if (values[i]! < values[low]!) low = i;
-    if (values[i]! > values[high]!) high = i;
-  }
-  return [low, high];
-}
-
-function missesOf(
-  tickers: readonly TickerCoverage[],
-  n: number,
-  bound: Intervals["bound"],
-  { dates, half_missed }: JointMisses,
-): IntervalsData["misses"] {
-  const below = tickers.reduce((sum, ticker) => sum + ticker.below, 0);
-  const above = tickers.reduce((sum, ticker) => sum + ticker.above, 0);
-  const [low, high] = [
-    `${figure(below / n, "share")} of returns fell below their interval`,
-    `${figure(above / n, "share")} rose above it`,
-  ];
-  const both = {
-    both: `${low} and ${high}`,
-    lower: low,
-    upper: high.replace("rose", "of returns rose").replace("it", "their interval"),
+/** The coverage of groups of rows, and what another method would have had. */
+function groupsPanel(
+  panel: Pick<ReportPanel, "title" | "tab" | "sentence">,
+  names: readonly string[],
+  groups: readonly Coverage[],
+  [other, theirs]: readonly [name: string, coverage: readonly (number | null)[]],
+  { method, nominal, nominalIs }: Covered,
+  unit: readonly [group: string, meaning: string],
+): ReportPanel {
+  const count = theirs.length > 0 ? 2 : 1;
+  return {
+    ...panel,
+    chart: {
+      x: { names },
+      y: { unit: "share", within: [nominal] },
+      marks: [
+        columnsOf(
+          "bar",
+          groups.map(({ coverage }) => coverage),
+          { base: nominal, count, meaning: `${method}, ${unit[1]}` },
+        ),
+        columnsOf("bar second", theirs, { base: nominal, place: 1, count, meaning: other }),
+        level(nominal, nominalIs),
+      ],
+    },
+    numbers: numbers({
+      name: panel.title,
+      rows: groups,
+      columns: [
+        [unit[0], "text", (_, i) => names[i]!],
+        ["Rows", "count", ({ n }) => n],
+        ["Coverage", "share", ({ coverage }) => coverage],
+        ["Mean width", "share", ({ mean_width }) => mean_width],
+      ],
+    }),
   };
-  const together =
-    dates === 0
+}
+
+/** Of the tenths of each ticker's rows by volatility; none if the output does not have it for the rows of the report. */
+function volatilityPanels(covered: Covered): ReportPanel[] {
+  const { intervals, table, nominalIs, evidence } = covered;
+  const { by_volatility: tenths = [], other_methods = {}, method, pooled } = intervals;
+  const [quiet, wild] = [tenths[0]?.coverage, tenths.at(-1)?.coverage];
+  if (quiet == null || wild == null || table.pooled.n !== pooled.n) return [];
+  const [other] = Object.entries(other_methods).filter(([, each]) => each.by_volatility !== undefined);
+  const feedback =
+    method !== "adaptive" || evidence.dateCount < MIN_DATES
       ? ""
-      : ` On ${figure(half_missed, "count")} of ${countedRows(dates, "date")}, at least half of the tickers missed their interval.`;
-  return { below, above, finding: `${both[bound]}.${together}` };
-}
-
-function othersOf({ other_methods = {} }: Intervals): OtherMethod[] {
-  return Object.entries(other_methods).map(([name, { pooled, by_ticker, score_ratio }]) => {
-    const coverages = Object.values(by_ticker).flatMap(({ coverage }) => coverage ?? []);
-    return {
-      name,
-      coverage: pooled.coverage,
-      meanWidth: pooled.mean_width,
-      worstTicker: coverages.length === 0 ? null : coverages.reduce((a, b) => Math.min(a, b)),
-      years: coverageByYear(pooled.by_year ?? {}),
-      scoreRatio: score_ratio,
-    };
-  });
-}
-
-function othersFinding(
-  others: readonly OtherMethod[],
-  { method = "split", pooled }: Intervals,
-): string | undefined {
-  const other = others.find((one) => one.coverage !== null);
-  if (other === undefined) return undefined;
-  const ratio =
-    other.scoreRatio === null
-      ? ""
-      : `; the interval score of ${method} intervals divided by the score of ${other.name} intervals is ${figure(other.scoreRatio, "ratio")} (below 1 is better)`;
-  return `On the same rows, coverage was ${figure(pooled.coverage, "share")} for ${method} intervals and ${figure(other.coverage, "share")} for ${other.name} intervals${ratio}.`;
-}
-
-function intervalsPanels(data: IntervalsData): Panel[] {
+      : ` The overall coverage of ${figure(pooled.coverage, "share")} follows in the long run by construction, because adaptive intervals react to misses; judge them by these tenths.`;
   return [
-    rollingPanel(data),
-    widthPanel(data),
-    ...(data.volatility === undefined ? [] : [volatilityPanel(data, data.volatility)]),
-    yearsPanel(data, data.others),
-    missesPanel(data),
-    ...tickerPanels(data),
+    groupsPanel(
+      {
+        title: "Coverage by volatility",
+        tab: { card: "coverage", label: "By volatility" },
+        sentence: `Coverage was ${figure(quiet, "share")} on the tenth of days with the lowest volatility and ${figure(wild, "share")} on the tenth with the highest; ${nominalIs}.${feedback}`,
+      },
+      tenths.map((_, i) => String(i + 1)),
+      tenths,
+      [other?.[0] ?? "", other?.[1].by_volatility?.map(({ coverage }) => coverage) ?? []],
+      covered,
+      ["Tenth", "by tenths of each ticker\u2019s days; 1 is the quietest"],
+    ),
   ];
 }
 
-function rollingPanel({ overTime, nominal }: IntervalsData): Panel {
-  const { days, coverage, coverageFinding: finding, rollingDates } = overTime;
-  const panel = linePanel({
-    title: `Coverage over ${rollingDates} dates`,
-    finding,
-    days,
-    values: coverage,
-    unit: "share",
-    name: "coverage",
-    meaning: `coverage over the last ${rollingDates} dates`,
-    level: { value: nominal, meaning: `nominal: ${figure(nominal, "share")}` },
-    columns: [["Coverage", coverage]],
-  });
-  return { ...panel, tab: { card: "over-time", label: `Coverage over ${rollingDates} dates` } };
-}
-
-function widthPanel({ overTime, bound }: IntervalsData): Panel {
-  const { days, width, widthFinding: finding } = overTime;
-  const name = bound === "both" ? "median width" : "median distance of the bound from the forecast";
-  const panel = linePanel({
-    title: "Width",
-    finding,
-    days,
-    values: width,
-    unit: "share",
-    name,
-    meaning: `${name} over the tickers of a date, in percent of price`,
-    level: { value: 0 },
-    columns: [["Median", width]],
-  });
-  return { ...panel, tab: { card: "over-time", label: "Width" } };
+function yearsPanels(covered: Covered): ReportPanel[] {
+  const { table, intervals, nominalIs } = covered;
+  const years = Object.entries(table.pooled.by_year ?? {})
+    .map(([year, coverage]) => ({ year: Number(year), ...coverage }))
+    .sort((a, b) => a.year - b.year);
+  const { long, note } = longYears(years, "row");
+  if (long.length === 0) return [];
+  const [worst] = extremes(long, ({ coverage }) => coverage ?? Number.POSITIVE_INFINITY);
+  const found =
+    long.length === 1
+      ? `Coverage in ${worst.year} was ${figure(worst.coverage, "share")}`
+      : `The lowest of ${countedRows(long.length, "year")} was ${worst.year}, with a coverage of ${figure(worst.coverage, "share")}`;
+  const [other] = Object.entries(intervals.other_methods ?? {}).filter(
+    ([, { pooled }]) => pooled.by_year !== undefined,
+  );
+  return [
+    groupsPanel(
+      {
+        title: "Coverage by year",
+        tab: { card: "coverage", label: "By year" },
+        sentence: `${found}; ${nominalIs}.${note}`,
+      },
+      long.map(({ year }) => String(year)),
+      long,
+      [
+        other?.[0] ?? "",
+        other === undefined ? [] : long.map(({ year }) => other[1].pooled.by_year?.[year]?.coverage ?? null),
+      ],
+      covered,
+      ["Year", "by year"],
+    ),
+  ];
 }
 
 /** Returns outside their interval, and what the other methods would have given on the same rows. */
-function missesPanel(data: IntervalsData): Panel {
-  const { misses, n, bound, nominal, othersFinding } = data;
-  const sides = [
-    ...(bound === "upper" ? [] : [{ name: "below", value: misses.below / n }]),
-    ...(bound === "lower" ? [] : [{ name: "above", value: misses.above / n }]),
+function missesPanel({ evidence, intervals, method, table: held, nominal }: Covered): ReportPanel {
+  const { bound } = intervals;
+  let [below, above] = [0, 0];
+  for (const { realised, lower, upper } of evidence.rows) {
+    for (let i = 0; i < realised.length; i++) {
+      if (realised[i]! < lower[i]!) below++;
+      if (realised[i]! > upper[i]!) above++;
+    }
+  }
+  const { n } = held.pooled;
+  const sides: string[] = [];
+  if (bound !== "upper") sides.push(`${figure(below / n, "share")} of returns fell below their interval`);
+  if (bound !== "lower") sides.push(`${figure(above / n, "share")} of returns rose above their interval`);
+  const { dates, half_missed: half } = held.joint_misses;
+  const together =
+    dates === 0
+      ? ""
+      : ` On ${half} of ${countedRows(dates, "date")}, at least half of the tickers missed their interval.`;
+  const methods = [
+    [method, intervals, 1] as const,
+    ...Object.entries(intervals.other_methods ?? {}).map(
+      ([name, other]) => [name, other, other.score_ratio] as const,
+    ),
   ];
-  const missLevel = (1 - nominal) / sides.length;
-  const bars = rowChart({ finding: misses.finding, unit: "share", rows: sides, level: missLevel });
-  const methods = othersFinding === undefined ? "" : methodsTable(data);
+  const ratios =
+    methods.length > 1
+      ? ` The score ratio is the interval score of ${method} intervals divided by that of the method: below 1, ${method} intervals are better.`
+      : "";
   return {
-    title: methods === "" ? "Misses" : "Misses and other interval methods",
-    finding: methods === "" ? misses.finding : `${misses.finding} ${othersFinding}`,
-    chart: { extent: bars.extent, draw: (within) => `${bars.draw(within)}${methods}` },
-    key: keyLine([
-      ["bar", "share of returns outside the interval"],
-      ["level", `nominal on ${sides.length === 1 ? "this" : "each"} side: ${figure(missLevel, "share")}`],
-    ]),
+    title: methods.length > 1 ? "Misses and other interval methods" : "Misses",
+    sentence: `${sides.join(" and ")}; ${figure((1 - nominal) / sides.length, "share")} is nominal on ${sides.length === 1 ? "this" : "each"} side.${together}${ratios}`,
+    body:
+      methods.length > 1 &&
+      table({
+        name: "interval methods on the same rows",
+        rows: methods,
+        columns: [
+          ["Method", "text", ([name]) => name],
+          ["Coverage", "share", ([, { pooled }]) => pooled.coverage],
+          [
+            "Lowest ticker",
+            "share",
+            ([, { by_ticker }]) =>
+              Math.min(...Object.values(by_ticker).flatMap(({ coverage }) => coverage ?? [])),
+          ],
+          ["Mean width", "share", ([, { pooled }]) => pooled.mean_width],
+          ["Score ratio", "ratio", ([, , ratio]) => ratio],
+        ],
+      }),
   };
-}
-
-/** The requested method beside the others, on the same rows. */
-function methodsTable({ others, method = "asked", coverage, tickers }: IntervalsData): string {
-  return plainTable({
-    caption: "interval methods on the same rows",
-    columns: ["Method", "Coverage", "Worst ticker", "Score ratio"],
-    rows: [
-      [method, figure(coverage, "share"), figure(tickers[0]?.coverage, "share"), figure(1, "ratio")],
-      ...others.map((other) => [
-        other.name,
-        figure(other.coverage, "share"),
-        figure(other.worstTicker, "share"),
-        figure(other.scoreRatio, "ratio"),
-      ]),
-    ],
-  });
 }

@@ -1,245 +1,295 @@
-import { closeName } from "../../contract/output/later-close.ts";
-import type { ExposureTable } from "../../contract/output/metrics-schemas.ts";
+import { formatDay } from "../../contract/market/dates.ts";
+import { closeName, closeTitle, orderBands } from "../../contract/output/later-close.ts";
+import type { DelayedOrder } from "../../contract/output/metrics-schemas.ts";
 import { bandFromT, datesQuantile, meanMethod } from "../../contract/output/test-quantile.ts";
-import { asRanked } from "../../evaluate/forecast-rows.ts";
-import { sortedByDate } from "../../evaluate/rows-by-date.ts";
-import { finiteOrNull, mean, median } from "../../evaluate/statistics.ts";
-import { bandFigure, countedRows, figure, NO_FIGURE, wholePercent } from "../../view/figures.ts";
-import { columnChart } from "../charts/column-chart.ts";
+import { costOf, type DateOrder, delayedOrders, ordersByDate } from "../../evaluate/delayed-order.ts";
+import { asRanked, concatenate } from "../../evaluate/forecast-rows.ts";
+import { smoothForecasts } from "../../evaluate/smoothing.ts";
+import { mean } from "../../evaluate/statistics.ts";
+import { columnsOf, level, lineOf, whiskersOf } from "../../view/chart.ts";
+import { bandFigure, countedRows, figure, type Unit, wholePercent } from "../../view/figures.ts";
+import { html } from "../../view/html.ts";
+import { type Column, numbers } from "../../view/table.ts";
 import { type OutputEvidence, whyNoOrder } from "../evidence/output-evidence.ts";
 import type { ReportedOutput } from "../evidence/reported-outputs.ts";
-import { keyLine, linePanel, meanPanel, numbersTable, type Panel } from "../panels/panel.ts";
-import { chartSection, type Part, panelsOf } from "../panels/section.ts";
-import { type HorizonSkill, horizonSkill } from "../statistics/horizon-skill.ts";
+import { absent, panelSection, type ReportPanel } from "../section.ts";
+import { horizonSkill } from "../statistics/horizon-skill.ts";
 import { type Band, meanBand } from "../statistics/over-dates.ts";
-import { quantileCount, quantileReturns } from "../statistics/quantile-returns.ts";
 import { cumulative } from "../statistics/running-sums.ts";
-import { halfLifePanels } from "./half-lives.ts";
+
+const BASIS_POINT = 1e-4;
+const BAND = `${wholePercent(95)} band`;
 
 /** What the order of the forecasts is worth. */
-export const orderSection = chartSection({
+export const orderSection = panelSection({
   id: "order",
   title: "Value of the order",
   short: "Order",
   isByRows: true,
   needsReturns: true,
   lead: leadOf,
-  panels: ({ common }) => [
-    ...panelsOf("Order", orderWorth(common), orderPanels),
-    ...halfLifePanels(common),
-    ...exposurePanels(common),
-  ],
+  panels: ({ common }) => {
+    const dates = ordersByDate(common.rows.map(asRanked), [0])[0]!;
+    if (common.dates.days.length === 0 || dates.length === 0) return absent("Order", whyNoOrder(common));
+    return [
+      fifthsPanel(dates),
+      spreadPanel(dates),
+      horizonsPanel(common),
+      ...halfLifePanels(common),
+      ...exposurePanels(common),
+    ];
+  },
 });
 
-function leadOf(outputs: readonly ReportedOutput[]): string {
+function leadOf(outputs: readonly ReportedOutput[]) {
   const orders = outputs.flatMap(({ common }) => common.document.metrics[common.judgedRows]?.by_delay ?? []);
   // Outputs with different delays are refused.
-  const close = labelClose(outputs[0]?.common.document.window.delay ?? 0);
-  const table =
-    orders.length === 0
-      ? ""
-      : ' The table <a href="#verdict">by close</a> has later closes, turnover and costs.';
-  return `Returns are simple returns, because they measure how money grows. Trades are ${close}, and free of costs.${table}`;
+  const delay = outputs[0]?.common.document.window.delay ?? 0;
+  const close =
+    delay === 0
+      ? "at the very close from which the forecasts are made, which a job that starts after it cannot reach"
+      : `${closeName(delay)} than the one from which the forecasts are made`;
+  return html`Returns are simple returns, because they measure how money grows. Trades are ${close}.${
+    orders.length > 0 && html` The table <a href="#verdict">by close</a> has later closes.`
+  }`;
 }
 
-function labelClose(delay: number): string {
-  return delay === 0
-    ? "at the very close from which the forecasts are made, which a job that starts after it cannot reach"
-    : `${closeName(delay)} than the one from which the forecasts are made`;
-}
-
-/** The value of the forecasts' order, in simple returns. */
-interface OrderWorth {
-  /** From the lowest forecasts to the highest. */
-  readonly quantiles: readonly QuantileReturn[];
-  readonly quantilesFinding: string;
-  /** Dates on which both the top and the bottom quantile have a ticker. */
-  readonly spread: {
-    readonly days: Int32Array;
-    /** Mean simple return of the top quantile minus that of the bottom one. */
-    readonly values: Float64Array;
-    readonly summed: Float64Array;
-    readonly mean: number;
-    readonly finding: string;
-  };
-  /** The IC over 1 to 20 days; without horizons for which no date counts. */
-  readonly horizons: readonly HorizonSkill[];
-  readonly horizonsFinding: string;
-}
-
-interface QuantileReturn {
-  /** Counted from 1, which has the lowest forecasts. */
-  readonly quantile: number;
+/** A mean over dates. */
+interface Mean {
+  /** In the table, and below the column unless it has a label. */
+  readonly name: string;
+  readonly label?: string;
   readonly dates: number;
-  /** Mean over dates of the mean realised simple return. */
-  readonly realised: number;
-  /** The same for the mean forecast; null beyond the range of a float64. */
-  readonly predicted: number | null;
+  readonly mean: number;
   readonly band: Band | null;
 }
 
-/** The horizons, in days, over which forecasts are compared with returns. */
+/** Columns with their bands. @param headings of the names and of the means. */
+function meansPanel(
+  panel: Pick<ReportPanel, "title" | "sentence">,
+  unit: Unit,
+  meaning: string,
+  headings: readonly [name: string, mean: string],
+  means: readonly Mean[],
+): ReportPanel {
+  return {
+    ...panel,
+    chart: {
+      x: { names: means.map(({ name, label = name }) => label) },
+      y: { unit },
+      marks: [
+        columnsOf(
+          "bar",
+          means.map((one) => one.mean),
+          { meaning },
+        ),
+        whiskersOf(
+          means.map(({ band }) => band),
+          `its ${BAND}`,
+        ),
+      ],
+    },
+    numbers: numbers({
+      name: panel.title,
+      rows: means,
+      columns: [
+        [headings[0], "text", ({ name }) => name],
+        ["Dates", "count", ({ dates }) => dates],
+        [headings[1], unit, (one) => one.mean],
+        [BAND, "band", unit, ({ band }) => band],
+      ],
+    }),
+  };
+}
+
+/** The dates of the table by close, so that its spread is the last column less the first. */
+function fifthsPanel(dates: readonly DateOrder[]): ReportPanel {
+  const means = ["lowest", "2", "3", "4", "highest"].flatMap((name, fifth): Mean[] => {
+    const returns = Float64Array.from(dates.flatMap((date) => date.returns[fifth]!)).filter(
+      (value) => !Number.isNaN(value),
+    );
+    if (returns.length === 0) return [];
+    return [{ name, dates: returns.length, mean: mean(returns), band: meanBand(returns) }];
+  });
+  const rising = means.slice(1).filter((one, i) => one.mean > means[i]!.mean).length;
+  const sentence = `Tickers with the highest forecasts returned ${figure(means.at(-1)!.mean, "return")} a day, those with the lowest ${figure(means[0]!.mean, "return")}. The return rose in ${rising} of ${countedRows(means.length - 1, "step")} from one fifth to the next.`;
+  const panel = { title: "Return by fifth of the forecasts", sentence };
+  return meansPanel(panel, "return", "mean realised simple return a day", ["Fifth", "Return"], means);
+}
+
+const COST = 5;
+
+function spreadPanel(dates: readonly DateOrder[]): ReportPanel {
+  const days = Int32Array.from(dates, ({ day }) => day);
+  const spread = Float64Array.from(dates, (date) => date.spread * BASIS_POINT);
+  const net = Float64Array.from(dates, (date) => (date.spread - costOf(date, COST)) * BASIS_POINT);
+  const [sums, netSums] = [cumulative(spread), cumulative(net)];
+  const band = meanBand(spread);
+  const within = band === null ? "" : ` (${BAND} ${bandFigure(band, "mu")})`;
+  const costs = `${COST} bp a side`;
+  return {
+    title: "Top minus bottom fifth, cumulative",
+    sentence: `The top fifth minus the bottom fifth adds up to ${figure(sums.at(-1)!, "return")} over ${countedRows(days.length, "date")}, ${figure(mean(spread), "mu")} a day${within}; after costs of ${costs}, ${figure(netSums.at(-1)!, "return")}, ${figure(mean(net), "mu")} a day. This is not a strategy.`,
+    chart: {
+      x: "days",
+      y: { unit: "return" },
+      marks: [
+        level(0),
+        {
+          kind: "line",
+          shape: "line",
+          points: lineOf(days, sums),
+          name: "before costs",
+          meaning: "sum of the daily spreads, before costs",
+        },
+        {
+          kind: "line second",
+          shape: "line",
+          points: lineOf(days, netSums),
+          name: `after ${costs}`,
+          meaning: `after ${costs}`,
+        },
+      ],
+    },
+    numbers: numbers({
+      name: "top minus bottom fifth, cumulative",
+      rows: [...days.keys()],
+      columns: [
+        ["Date", "text", (i) => formatDay(days[i]!)],
+        ["Spread", "mu", (i) => spread[i]],
+        ["Sum", "return", (i) => sums[i]],
+        [`After ${COST} bp`, "return", (i) => netSums[i]],
+      ],
+    }),
+  };
+}
+
+/** In days. */
 const HORIZONS = [1, 2, 5, 10, 20];
 
-/** Where shrinkage multiplied forecasts by 0, the model's own have an order. */
-function rankedEvidence({ document, dates, byDate, rows, labelled }: OutputEvidence) {
-  if (document.mu_model === undefined) return { dates, byDate, rows };
-  return { dates, byDate: sortedByDate(labelled.map(asRanked)), rows: rows.map(asRanked) };
-}
-
-/** What the order of the forecasts is worth. */
-export function orderWorth(evidence: OutputEvidence): Part<OrderWorth> {
-  const { dates, byDate, rows } = rankedEvidence(evidence);
-  if (dates.days.length === 0) return { absent: whyNoOrder(evidence) };
-  const count = quantileCount(median(Float64Array.from(dates.tickers))!);
-  const { quantiles, spread } = quantileReturns(byDate, count);
-  if (spread.days.length === 0) {
-    return { absent: "Forecasts differ too little on every date to sort the tickers into quantiles." };
-  }
-  const horizons = HORIZONS.flatMap((horizon) => horizonSkill(rows, horizon) ?? []);
-  const returns = quantiles.flatMap(({ predicted, realised }, q): QuantileReturn[] =>
-    realised.length === 0
-      ? []
-      : [
-          {
-            quantile: q + 1,
-            dates: realised.length,
-            realised: mean(realised),
-            predicted: finiteOrNull(mean(predicted)),
-            band: meanBand(realised),
-          },
-        ],
-  );
-  return {
-    data: {
-      quantiles: returns,
-      quantilesFinding: quantilesFinding(returns),
-      spread: spreadOf(spread, count),
-      horizons,
-      horizonsFinding: horizonsFinding(horizons),
-    },
-  };
-}
-
-function quantilesFinding(returns: readonly QuantileReturn[]): string {
-  const [bottom, top] = [returns[0]!, returns.at(-1)!];
-  const rising = returns.slice(1).filter(({ realised }, i) => realised > returns[i]!.realised).length;
-  return `Tickers with the highest forecasts returned ${figure(top.realised, "return")} a day, those with the lowest ${figure(bottom.realised, "return")}. The return rose in ${figure(rising, "count")} of ${countedRows(returns.length - 1, "step")} from one quantile to the next.`;
-}
-
-function spreadOf(
-  { days, values }: { days: Int32Array; values: Float64Array },
-  count: number,
-): OrderWorth["spread"] {
-  const centre = mean(values);
-  const band = meanBand(values);
-  const summed = cumulative(values);
-  const named = { 3: "third", 5: "fifth", 10: "tenth" }[count] ?? "quantile";
-  const all = `The top ${named} minus the bottom ${named} adds up to ${figure(summed.at(-1)!, "return")} over ${countedRows(days.length, "date")}, ${figure(centre, "return")} a day`;
-  const within = band === null ? "" : ` (${wholePercent(95)} band ${bandFigure(band, "return")})`;
-  const doubt = band !== null && band.low > 0 ? "more than by chance" : "no more than by chance";
-  const judged = band === null ? "" : centre > 0 ? `, ${doubt}` : "";
-  return {
-    days,
-    values,
-    summed,
-    mean: centre,
-    finding: `${all}${within}${judged}. This is before costs and not a strategy.`,
-  };
-}
-
-function horizonsFinding(horizons: readonly HorizonSkill[]): string {
-  if (horizons.length === 0) return "No returns over several days are known yet.";
-  const text = horizons.map(({ horizon, ic }) => `${figure(ic, "ic")} over ${countedRows(horizon, "day")}`);
-  const banded = horizons.filter(({ band }) => band !== null);
+function horizonsPanel({ rows }: OutputEvidence): ReportPanel {
+  const title = "IC by horizon";
+  const found = HORIZONS.flatMap((horizon) => horizonSkill(rows.map(asRanked), horizon) ?? []);
+  if (found.length === 0) return { title, sentence: "No returns over several days are known yet." };
+  const banded = found.filter(({ band }) => band !== null);
   const above = banded.filter(({ band }) => band!.low > 0).map(({ horizon }) => horizon);
+  const days = new Intl.ListFormat("en-GB").format(above.map(String));
   const judged =
     banded.length === 0
       ? "too few dates for a band"
       : above.length === 0
-        ? `no ${wholePercent(95)} band is above 0`
-        : `the ${wholePercent(95)} band is above 0 over ${inWords(above)} ${above.length === 1 && above[0] === 1 ? "day" : "days"}`;
-  return `The mean IC was ${text.join(", ")}; ${judged}.`;
-}
-
-/** Such as `1, 2 and 5`. */
-function inWords(numbers: readonly number[]): string {
-  const [last, ...before] = numbers.toReversed();
-  return before.length === 0 ? String(last) : `${before.toReversed().join(", ")} and ${last}`;
-}
-
-function orderPanels(order: OrderWorth): Panel[] {
-  return [quantilesPanel(order), spreadPanel(order.spread), horizonsPanel(order)];
-}
-
-function quantilesPanel({ quantiles, quantilesFinding }: OrderWorth): Panel {
-  return {
-    title: "Return by forecast quantile",
-    finding: quantilesFinding,
-    chart: columnChart({
-      finding: quantilesFinding,
-      labels: quantiles.map(({ quantile }, i) =>
-        i === 0 ? "lowest" : i === quantiles.length - 1 ? "highest" : String(quantile),
-      ),
-      unit: "return",
-      series: [quantiles.map(({ realised }) => realised)],
-      bands: quantiles.map(({ band }) => band),
-      dots: quantiles.map(({ predicted }) => predicted),
-    }),
-    key: keyLine([
-      ["bar", "mean realised simple return"],
-      ["whisker", `its ${wholePercent(95)} band`],
-      ["dot second", "mean forecast, as a simple return"],
-    ]),
-    numbers: numbersTable({
-      caption: "return by forecast quantile",
-      columns: ["Quantile", "Dates", "Realised", `${wholePercent(95)} band`, "Forecast"],
-      rows: quantiles.map(({ quantile, dates, realised, band, predicted }) => [
-        String(quantile),
-        figure(dates, "count"),
-        figure(realised, "return"),
-        band === null ? NO_FIGURE : bandFigure(band, "return"),
-        figure(predicted, "return"),
-      ]),
-    }),
-  };
-}
-
-function spreadPanel({ days, values, summed, finding }: OrderWorth["spread"]): Panel {
-  return linePanel({
-    title: "Top minus bottom, cumulative",
-    finding,
-    days,
-    values: summed,
-    unit: "return",
-    name: "cumulative spread",
-    meaning: "cumulative return of the top quantile minus the bottom quantile, before costs; not a strategy",
-    level: { value: 0 },
-    columns: [
-      ["Spread", values],
-      ["Sum", summed],
-    ],
-  });
-}
-
-function horizonsPanel({ horizons, horizonsFinding: finding }: OrderWorth): Panel {
-  if (horizons.length === 0) return { title: "IC by horizon", finding, chart: "" };
-  return meanPanel({
-    title: "IC by horizon",
-    finding,
-    unit: "ic",
-    meaning: "mean IC of the forecasts with the summed returns of the following days",
-    caption: "IC by horizon",
-    headings: ["Days", "IC"],
-    isJudged: true,
-    means: horizons.map(({ horizon, dates, ic, band }) => ({
+        ? `no ${BAND} is above 0`
+        : `the ${BAND} is above 0 over ${days} ${days === "1" ? "day" : "days"}`;
+  const each = found.map(({ horizon, ic }) => `${figure(ic, "ic")} over ${countedRows(horizon, "day")}`);
+  return meansPanel(
+    { title, sentence: `The mean IC was ${each.join(", ")}; ${judged}.` },
+    "ic",
+    "mean IC of the forecasts with the summed returns of the following days",
+    ["Days", "IC"],
+    found.map(({ horizon, dates, ic, band }) => ({
       name: String(horizon),
       label: `${horizon} d`,
       dates,
       mean: ic,
       band,
     })),
+  );
+}
+
+/** In dates. */
+const HALF_LIVES = [0, 1, 2, 3, 5, 10];
+
+/**
+ * What the spread is worth after costs if forecasts are smoothed, at two closes; nothing for a smoothed or older output, for few tickers, or if
+ * each ticker's forecasts have a factor of their own, which smoothing comes before.
+ */
+function halfLifePanels(evidence: OutputEvidence): ReportPanel[] {
+  const { document, judgedRows } = evidence;
+  const { delay = 0 } = document.window;
+  const { smoothing, shrinkage = "none" } = document.model;
+  if (smoothing !== undefined || !["none", "pooled"].includes(shrinkage as string)) return [];
+  if (document.metrics[judgedRows]?.by_delay === undefined) return [];
+  const orders = ordersByHalfLife(evidence, delay);
+  return [delay, delay + 1].flatMap((close, step) => {
+    const own = orders.map((all) => all[step]!);
+    return own.some(({ net_5bp }) => net_5bp === null) ? [] : [halfLifePanel(close, own)];
   });
+}
+
+/** Out-of-fold rows come before the score rows. All that is smoothed is the order, so levels and one factor for all tickers do not matter. */
+function ordersByHalfLife({ rows, outOfFold = [], judgedRows }: OutputEvidence, delay: number) {
+  const earlier = new Map(judgedRows === "score" ? outOfFold.map((row) => [row.ticker, row] as const) : []);
+  const ranked = rows.map(asRanked);
+  const streams = ranked.map((row) => {
+    const parts = [earlier.get(row.ticker) ?? [], row].flat();
+    const days = Int32Array.from(parts.flatMap((part) => [...part.days]));
+    const predicted = concatenate(parts.map((part) => part.predicted));
+    return { days, predicted, levels: new Float64Array(days.length) };
+  });
+  return HALF_LIVES.map((halfLife) => {
+    const { smoothed } = smoothForecasts(streams, halfLife);
+    const judged = ranked.map((row, i) => ({
+      ...row,
+      predicted: smoothed[i]!.subarray(smoothed[i]!.length - row.days.length),
+    }));
+    return delayedOrders(judged, delay, [0, 1]);
+  });
+}
+
+/** From basis points. */
+const points = (value: number | null) => (value === null ? null : value * BASIS_POINT);
+
+function netBand(order: DelayedOrder): Band | null {
+  const { net } = orderBands(order);
+  return net && { low: net.low * BASIS_POINT, high: net.high * BASIS_POINT };
+}
+
+const NET_BAND = `${wholePercent(90)} band`;
+
+/** What an order is worth across tickers, with costs. */
+export const ORDER_COLUMNS: readonly Column<DelayedOrder>[] = [
+  ["IC", "ic", ({ ic_mean }) => ic_mean],
+  [NET_BAND, "band", "ic", (order) => orderBands(order).order],
+  ["Spread", "mu", ({ spread_mean }) => points(spread_mean)],
+  ["Replaced", "coverage", ({ turnover }) => turnover],
+  ["After 1 bp", "mu", ({ net_1bp }) => points(net_1bp)],
+  ["After 5 bp", "mu", ({ net_5bp }) => points(net_5bp)],
+  [NET_BAND, "band", "mu", netBand],
+  ["After 10 bp", "mu", ({ net_10bp }) => points(net_10bp)],
+  ["Dates", "count", ({ dates }) => dates],
+];
+
+function halfLifePanel(close: number, orders: readonly DelayedOrder[]): ReportPanel {
+  const nets = orders.map(({ net_5bp }) => net_5bp!);
+  const best = nets.indexOf(Math.max(...nets));
+  const smoothest =
+    best === 0
+      ? "no half-life leaves more"
+      : `a half-life of ${countedRows(HALF_LIVES[best]!, "date")} leaves most, ${figure(points(nets[best]!), "mu")}`;
+  const title = `Net of costs by half-life, ${closeName(close)}`;
+  return {
+    title,
+    tab: { card: "half-life", label: closeTitle(close) },
+    sentence: `Traded ${closeName(close)} at 5 bp a side, the spread leaves ${figure(points(nets[0]!), "mu")} a day without smoothing; ${smoothest}. On the rows on which it is chosen, a half-life looks better than it is.`,
+    chart: {
+      x: { names: HALF_LIVES.map(String) },
+      y: { unit: "mu" },
+      marks: [
+        columnsOf("bar", nets.map(points), {
+          meaning: "top minus bottom fifth a day after 5 bp a side, by half-life in dates",
+        }),
+        whiskersOf(orders.map(netBand), `its ${NET_BAND}`),
+      ],
+    },
+    numbers: numbers({
+      name: title,
+      rows: orders,
+      columns: [
+        ["Half-life", "text", (_, i) => String(HALF_LIVES[i])],
+        ...ORDER_COLUMNS,
+      ],
+    }),
+  };
 }
 
 /** What each exposure is, in words. */
@@ -252,50 +302,34 @@ const EXPOSURE_NAMES: Readonly<Record<string, readonly [label: string, name: str
 };
 
 /** What the forecasts have in common with prices; nothing for an older output, or for too few tickers. */
-function exposurePanels({ document, judgedRows }: OutputEvidence): Panel[] {
+function exposurePanels({ document, judgedRows }: OutputEvidence): ReportPanel[] {
   const table = document.metrics[judgedRows]?.exposures;
-  const means = (table?.by_exposure ?? []).flatMap(
-    ({ name, dates, correlation_mean: centre, correlation_t: t }) =>
-      centre === null
-        ? []
-        : [
-            {
-              name: nameOf(name)[1],
-              label: nameOf(name)[0],
-              dates,
-              mean: centre,
-              band: bandFromT(centre, t, datesQuantile(meanMethod(dates), dates, 0.975)),
-            },
-          ],
+  if (table === undefined) return [];
+  const means = table.by_exposure.flatMap(
+    ({ name: key, dates, correlation_mean: centre, correlation_t: t }): Mean[] => {
+      if (centre === null) return [];
+      const [label, name] = Object.hasOwn(EXPOSURE_NAMES, key) ? EXPOSURE_NAMES[key]! : [key, key];
+      const band = bandFromT(centre, t, datesQuantile(meanMethod(dates), dates, 0.975));
+      return [{ name, label, dates, mean: centre, band }];
+    },
   );
-  if (table === undefined || means.length === 0) return [];
-  return [
-    meanPanel({
-      title: "Exposure to prices",
-      finding: exposuresFinding(table, means),
-      unit: "ic",
-      meaning: "mean correlation of the forecasts with the exposure across the tickers of a date",
-      caption: "correlation of the forecasts with exposures",
-      headings: ["Exposure", "Correlation"],
-      means,
-    }),
-  ];
-}
-
-function nameOf(exposure: string): readonly [label: string, name: string] {
-  return Object.hasOwn(EXPOSURE_NAMES, exposure) ? EXPOSURE_NAMES[exposure]! : [exposure, exposure];
-}
-
-function exposuresFinding(
-  { dates, ic_mean: ic, residual }: ExposureTable,
-  means: readonly { readonly name: string; readonly mean: number }[],
-): string {
-  const [largest] = means.toSorted((a, b) => Math.abs(b.mean) - Math.abs(a.mean));
-  const most = `The forecasts have the most in common with ${largest!.name}: a correlation of ${figure(largest!.mean, "ic")}.`;
-  if (ic === null || residual.ic_mean === null) {
-    return `${most} No date has 12 tickers with a return and all exposures.`;
-  }
+  if (means.length === 0) return [];
+  const { dates, ic_mean: ic, residual } = table;
+  const largest = means.reduce((a, b) => (Math.abs(b.mean) > Math.abs(a.mean) ? b : a));
+  const most = `The forecasts have the most in common with ${largest.name}: a correlation of ${figure(largest.mean, "ic")}.`;
   const band = bandFromT(residual.ic_mean, residual.ic_t, datesQuantile(meanMethod(dates), dates, 0.95));
   const within = band === null ? "" : ` (${wholePercent(90)} band ${bandFigure(band, "ic")})`;
-  return `${most} The mean IC is ${figure(ic, "ic")}, and ${figure(residual.ic_mean, "ic")}${within} beyond beta, volatility and past returns together, over ${countedRows(dates, "date")}.`;
+  const beyond =
+    ic === null || residual.ic_mean === null
+      ? "No date has 12 tickers with a return and all exposures."
+      : `The mean IC is ${figure(ic, "ic")}, and ${figure(residual.ic_mean, "ic")}${within} beyond beta, volatility and past returns together, over ${countedRows(dates, "date")}.`;
+  return [
+    meansPanel(
+      { title: "Exposure to prices", sentence: `${most} ${beyond}` },
+      "ic",
+      "mean correlation of the forecasts with the exposure across the tickers of a date",
+      ["Exposure", "Correlation"],
+      means,
+    ),
+  ];
 }

@@ -1,293 +1,235 @@
-import { type Day, formatDay, parseDay } from "../../contract/market/dates.ts";
+import type { VNode } from "preact";
+import { formatDay, parseDay } from "../../contract/market/dates.ts";
 import { mean } from "../../evaluate/statistics.ts";
-import type { OutputSummary } from "../../outputs/output-summary.ts";
+import { bandAround0, level, lineOf } from "../../view/chart.ts";
 import { countedRows, figure, wholePercent } from "../../view/figures.ts";
-import { histogramChart } from "../charts/column-chart.ts";
-import { monthTable } from "../charts/month-table.ts";
+import { html } from "../../view/html.ts";
+import { numbers } from "../../view/table.ts";
 import { type OutputEvidence, whyNoOrder } from "../evidence/output-evidence.ts";
-import { linePanel, type Measure, numbersTable, type Panel } from "../panels/panel.ts";
-import { chartSection, type Part, panelsOf } from "../panels/section.ts";
-import { type Histogram, histogram } from "../statistics/histogram.ts";
+import { absent, panelSection, type ReportPanel } from "../section.ts";
 import { months, noSkillFunnel, noSkillMean, type Period, years } from "../statistics/over-dates.ts";
 import { cumulative, ROLLING_DATES, rollingMean } from "../statistics/running-sums.ts";
 
 /** IC and RankIC over the dates. */
-export const skillSection = chartSection({
+export const skillSection = panelSection({
   id: "skill",
   title: "Skill over time",
   short: "Skill",
   isByRows: true,
   needsReturns: true,
-  lead: "IC is the correlation of forecasts and returns across the tickers of a date. RankIC is the correlation of their ranks. 0 means no skill.",
-  panels: ({ common }) => panelsOf("Skill over time", skillOverTime(common), skillPanels),
+  lead: () =>
+    "IC is the correlation of forecasts and returns across the tickers of a date. RankIC is the correlation of their ranks. 0 means no skill.",
+  panels: ({ common }) => {
+    const measures = measuresOf(common);
+    if (measures.length === 0) return absent("Skill over time", whyNoOrder(common));
+    return [...measures.map(rollingPanel), ...measures.map(monthsPanel)];
+  },
 });
 
 const NO_SKILL = `${wholePercent(95)} no-skill band`;
 
-/** IC and RankIC over the dates that count. */
-interface SkillOverTime {
-  /** Shape (n), ascending; all arrays below have the same shape. */
-  readonly days: Int32Array;
-  readonly ic: DailyCorrelation;
-  readonly rankIc: DailyCorrelation;
-  /** The dates on which models were refitted; empty without refits. */
-  readonly refits: readonly Day[];
-  /** The number of dates in a rolling mean. */
-  readonly rollingDates: number;
-  readonly years: readonly PeriodSkill[];
-  readonly months: readonly (PeriodSkill & { readonly month: number })[];
-}
-
-/** A measure of order on each date. */
-interface DailyCorrelation {
+/** A measure of order on each date that counts: shape (n), at least one. */
+interface DailyOrder {
   readonly name: "IC" | "RankIC";
-  readonly measure: Measure;
+  readonly measure: "ic" | "rank";
+  readonly days: Int32Array;
   readonly values: Float64Array;
-  /** The running sum. */
-  readonly cumulative: Float64Array;
-  /** For each date, half the width of the band around 0 that contains 95 % of the sums of a forecast without skill. */
-  readonly funnel: Float64Array;
-  /** Mean of the last `rollingDates` values; NaN before there are that many. */
-  readonly rolling: Float64Array;
-  /** Half the width of the same band for a rolling mean; NaN without one. */
-  readonly rollingFunnel: number;
-  readonly histogram: Histogram;
-  readonly mean: number;
-  readonly finding: string;
-  readonly rollingFinding: string;
-  readonly histogramFinding: string;
-  readonly yearsFinding: string;
-  readonly monthsFinding: string;
 }
 
-interface PeriodSkill {
-  readonly year: number;
-  readonly dates: number;
-  readonly ic: number;
-  readonly rankIc: number;
-}
-
-/** A period with fewer dates is not called the best or the worst. */
-const MIN_PERIOD_DATES = 10;
-
-/** IC and RankIC over the dates that count. */
-export function skillOverTime(evidence: OutputEvidence): Part<SkillOverTime> {
-  const { days, ic, rankIc } = evidence.dates;
-  if (days.length === 0) return { absent: whyNoOrder(evidence) };
-  const skillOf = ({ year, from, to }: Period): PeriodSkill => ({
-    year,
-    dates: to - from,
-    ic: mean(ic.subarray(from, to)),
-    rankIc: mean(rankIc.subarray(from, to)),
-  });
-  const refits = refitDays(evidence.document);
-  const byYear = years(days).map(skillOf);
-  const byMonth = months(days).map((period) => ({ ...skillOf(period), month: period.month }));
-  return {
-    data: {
-      days,
-      ic: correlationOverTime("IC", ic, days, { years: byYear, months: byMonth }),
-      rankIc: correlationOverTime("RankIC", rankIc, days, { years: byYear, months: byMonth }),
-      refits,
-      rollingDates: ROLLING_DATES,
-      years: byYear,
-      months: byMonth,
-    },
-  };
-}
-
-/** The first dates of all blocks except the first block. */
-function refitDays({ refits }: OutputSummary): Day[] {
-  return refits?.blocks.slice(1).flatMap(({ start }) => parseDay(start) ?? []) ?? [];
-}
-
-function correlationOverTime(
-  name: DailyCorrelation["name"],
-  values: Float64Array,
-  days: Int32Array,
-  { years, months }: Pick<SkillOverTime, "years" | "months">,
-): DailyCorrelation {
-  const rolling = rollingMean(values, ROLLING_DATES);
-  const rollingFunnel = values.length < ROLLING_DATES ? Number.NaN : noSkillMean(values, ROLLING_DATES);
-  const [sums, funnel] = [cumulative(values), noSkillFunnel(values)];
-  const centre = mean(values);
-  return {
-    name,
-    measure: name === "IC" ? "ic" : "rank",
-    values,
-    cumulative: sums,
-    funnel,
-    rolling,
-    rollingFunnel,
-    histogram: histogram(values),
-    mean: centre,
-    finding: sumFinding(name, sums.at(-1)!, funnel.at(-1)!, values.length),
-    rollingFinding: rollingFinding(name, rolling, rollingFunnel, days),
-    histogramFinding: signFinding(name, values, centre),
-    yearsFinding: periodsFinding("year", name, years, (skill) => String(skill.year)),
-    monthsFinding: periodsFinding(
-      "month",
-      name,
-      months,
-      ({ year, month }) => `${year}-${String(month).padStart(2, "0")}`,
-    ),
-  };
-}
-
-function sumFinding(name: string, sum: number, funnel: number, dates: number): string {
-  const total = `The ${name} adds up to ${figure(sum, "sum")} over ${countedRows(dates, "date")}`;
-  if (Number.isNaN(funnel)) return `${total}; there are too few figures for a no-skill band.`;
-  const band = `the ${wholePercent(95)} no-skill band of ±${figure(funnel, "sum")}`;
-  if (Math.abs(sum) <= funnel) return `${total}, inside ${band}.`;
-  return `${total}, ${sum > 0 ? "above" : "below"} ${band}.`;
-}
-
-function rollingFinding(name: string, rolling: Float64Array, funnel: number, days: Int32Array): string {
-  const first = ROLLING_DATES - 1;
-  if (rolling.length <= first) {
-    return `There are fewer than ${ROLLING_DATES} dates, too few for a rolling mean of the ${name}.`;
-  }
-  let [low, high] = [first, first];
-  let outside = 0;
-  for (let i = first; i < rolling.length; i++) {
-    if (rolling[i]! < rolling[low]!) low = i;
-    if (rolling[i]! > rolling[high]!) high = i;
-    if (Math.abs(rolling[i]!) > funnel) outside++;
-  }
-  const range = `from ${figure(rolling[low]!, "ic")} (ending ${formatDay(days[low]!)}) to ${figure(rolling[high]!, "ic")} (ending ${formatDay(days[high]!)})`;
-  const share = figure(outside / (rolling.length - first), "share");
-  const left = Number.isNaN(funnel)
-    ? ""
-    : `; ${share} of these means are outside the no-skill band (${wholePercent(5)} expected without skill)`;
-  return `The mean ${name} over ${ROLLING_DATES} dates ranged ${range}${left}.`;
-}
-
-function signFinding(name: string, values: Float64Array, centre: number): string {
-  const above = values.filter((value) => value > 0).length;
-  return `The ${name} was above 0 on ${figure(above / values.length, "share")} of ${countedRows(values.length, "date")}, with a mean of ${figure(centre, "ic")}.`;
-}
-
-function periodsFinding<T extends PeriodSkill>(
-  unit: string,
-  name: DailyCorrelation["name"],
-  periods: readonly T[],
-  nameOf: (period: T) => string,
-): string {
-  const of = meanOf(name);
-  const good = periods.filter((period) => of(period) > 0).length;
-  const long = periods.filter(({ dates }) => dates >= MIN_PERIOD_DATES);
-  const all = `The mean ${name} was above 0 in ${figure(good, "count")} of ${countedRows(periods.length, unit)}`;
-  if (long.length === 0) return `${all}.`;
-  const best = long.reduce((a, b) => (of(b) > of(a) ? b : a));
-  const worst = long.reduce((a, b) => (of(b) < of(a) ? b : a));
-  const counted =
-    long.length === periods.length ? "" : ` among those with at least ${MIN_PERIOD_DATES} dates`;
-  if (long.length === 1) return `${all}: ${figure(of(best), "ic")} in ${nameOf(best)}.`;
-  return `${all}, best in ${nameOf(best)} (${figure(of(best), "ic")}) and worst in ${nameOf(worst)} (${figure(of(worst), "ic")})${counted}.`;
-}
-
-function meanOf(name: DailyCorrelation["name"]): (period: PeriodSkill) => number {
-  return name === "IC" ? ({ ic }) => ic : ({ rankIc }) => rankIc;
-}
-
-/** Each chart of the RankIC is followed by that of the IC: the page shows one of the two. */
-function skillPanels(skill: SkillOverTime): Panel[] {
-  const both = [skill.rankIc, skill.ic];
+/** Each panel of the RankIC is followed by that of the IC: the page shows one of the two. */
+function measuresOf({ dates: { days, ic, rankIc } }: OutputEvidence): DailyOrder[] {
+  if (days.length === 0) return [];
   return [
-    ...both.map((daily) => rollingPanel(daily, skill)),
-    ...both.map((daily) => histogramPanel(daily)),
-    ...both.map((daily) => monthsPanel(daily, skill)),
+    { name: "RankIC", measure: "rank", days, values: rankIc },
+    { name: "IC", measure: "ic", days, values: ic },
   ];
 }
 
 /** The sums of both measures of order within their bands, the chart beside the verdict. */
-export function cumulativePanels(skill: SkillOverTime): Panel[] {
-  return [skill.rankIc, skill.ic].map((daily) => cumulativePanel(daily, skill));
+export function cumulativePanels(evidence: OutputEvidence): ReportPanel[] {
+  const measures = measuresOf(evidence);
+  if (measures.length === 0) return absent("Skill over time", whyNoOrder(evidence));
+  const refits =
+    evidence.document.refits?.blocks.slice(1).flatMap(({ start }) => parseDay(start) ?? []) ?? [];
+  return measures.map((daily) => cumulativePanel(daily, refits));
 }
 
-function cumulativePanel(daily: DailyCorrelation, { days, refits }: SkillOverTime): Panel {
-  const { name, measure, finding, cumulative, funnel, values } = daily;
-  return linePanel({
+/** @param refits the days on which models were refitted. */
+function cumulativePanel(
+  { name, measure, days, values }: DailyOrder,
+  refits: readonly number[],
+): ReportPanel {
+  const [sums, funnel] = [cumulative(values), noSkillFunnel(values)];
+  const [sum, half] = [sums.at(-1)!, funnel.at(-1)!];
+  const total = `The ${name} adds up to ${figure(sum, "sum")} over ${countedRows(days.length, "date")}`;
+  const side = Math.abs(sum) <= half ? "inside" : sum > 0 ? "above" : "below";
+  const within = refits.filter((day) => day >= days[0]! && day <= days.at(-1)!);
+  return {
     title: `${name}, cumulative`,
     measure,
-    finding,
-    days,
-    values: cumulative,
-    unit: "sum",
-    name: `cumulative ${name}`,
-    meaning: `sum of the daily ${name}`,
-    band: { half: funnel, meaning: NO_SKILL },
-    ticks: refits.length === 0 ? undefined : { days: refits, meaning: "models refitted" },
-    columns: [
-      [`Daily ${name}`, values],
-      ["Sum", cumulative],
-      ["No-skill band, ±", funnel],
-    ],
-  });
-}
-
-function rollingPanel(daily: DailyCorrelation, { days, rollingDates }: SkillOverTime): Panel {
-  const { name, measure, rolling, rollingFinding: finding, rollingFunnel } = daily;
-  const panel = linePanel({
-    title: `${name}, mean over ${rollingDates} dates`,
-    measure,
-    finding,
-    days,
-    values: rolling,
-    unit: "ic",
-    name: `mean ${name}`,
-    meaning: `mean ${name} over the last ${rollingDates} dates`,
-    band: {
-      half: rolling.map((value) => (Number.isNaN(value) ? Number.NaN : rollingFunnel)),
-      meaning: NO_SKILL,
+    sentence: Number.isNaN(half)
+      ? `${total}; there are too few figures for a no-skill band.`
+      : `${total}, ${side} the ${NO_SKILL} of ±${figure(half, "sum")}.`,
+    chart: {
+      x: "days",
+      y: { unit: "sum" },
+      marks: [
+        !Number.isNaN(half) && bandAround0(days, funnel, NO_SKILL),
+        {
+          kind: "line",
+          shape: "line",
+          points: lineOf(days, sums),
+          name: `cumulative ${name}`,
+          meaning: `sum of the daily ${name}`,
+        },
+        {
+          kind: "dot second",
+          shape: "dots",
+          points: within.map((day) => [day, -Infinity]),
+          meaning: "models refitted",
+        },
+      ],
     },
-    level: { value: 0 },
-    columns: [[`Mean ${name}`, rolling]],
-  });
-  return { ...panel, tab: { card: "daily", label: `Mean of ${rollingDates} dates` } };
-}
-
-function histogramPanel({
-  name,
-  measure,
-  histogram: counted,
-  histogramFinding: finding,
-  values,
-}: DailyCorrelation): Panel {
-  const { edges, counts } = counted;
-  return {
-    title: `Distribution of daily ${name}`,
-    tab: { card: "daily", label: "Distribution" },
-    measure,
-    finding,
-    chart: histogramChart(finding, counted, "ic", 0),
-    numbers: numbersTable({
-      caption: `${name} of ${values.length} dates`,
-      columns: ["From", "To", "Dates"],
-      rows: Array.from(counts, (count, i) => [
-        figure(edges[i], "ic"),
-        figure(edges[i + 1], "ic"),
-        figure(count, "count"),
-      ]),
+    numbers: numbers({
+      name: `${name}, cumulative`,
+      rows: [...days.keys()],
+      columns: [
+        ["Date", "text", (i) => formatDay(days[i]!)],
+        [`Daily ${name}`, "sum", (i) => values[i]],
+        ["Sum", "sum", (i) => sums[i]],
+        ["No-skill band, ±", "sum", (i) => funnel[i]],
+      ],
     }),
   };
 }
 
-function monthsPanel(daily: DailyCorrelation, { months: byMonth, years: byYear }: SkillOverTime): Panel {
-  const { name, measure, monthsFinding, yearsFinding } = daily;
-  const of = meanOf(name);
+function rollingPanel({ name, measure, days, values }: DailyOrder): ReportPanel {
+  const title = `${name}, mean over ${ROLLING_DATES} dates`;
+  const rolling = rollingMean(values, ROLLING_DATES);
+  const first = ROLLING_DATES - 1;
+  if (values.length <= first) {
+    const few = `There are fewer than ${ROLLING_DATES} dates, too few for a rolling mean of the ${name}.`;
+    return { title, measure, sentence: few };
+  }
+  const half = noSkillMean(values, ROLLING_DATES);
+  const known = [...days.keys()].slice(first);
+  const [low, high] = extremes(known, (i) => rolling[i]!);
+  const outside = known.filter((i) => Math.abs(rolling[i]!) > half).length / known.length;
+  const ending = (i: number) => `${figure(rolling[i]!, "ic")} (ending ${formatDay(days[i]!)})`;
+  const left = Number.isNaN(half)
+    ? ""
+    : `; ${figure(outside, "share")} of these means are outside the no-skill band (${wholePercent(5)} expected without skill)`;
+  const above = values.filter((value) => value > 0).length / values.length;
+  const halves = rolling.map((value) => (Number.isNaN(value) ? Number.NaN : half));
+  return {
+    title,
+    measure,
+    sentence: `The mean ${name} over ${ROLLING_DATES} dates ranged from ${ending(low)} to ${ending(high)}${left}. The daily ${name} was above 0 on ${figure(above, "share")} of dates.`,
+    chart: {
+      x: "days",
+      y: { unit: "ic" },
+      marks: [
+        !Number.isNaN(half) && bandAround0(days, halves, NO_SKILL),
+        level(0),
+        {
+          kind: "line",
+          shape: "line",
+          points: lineOf(days, rolling),
+          name: `mean ${name}`,
+          meaning: `mean ${name} over the last ${ROLLING_DATES} dates`,
+        },
+      ],
+    },
+    numbers: numbers({
+      name: title,
+      rows: known,
+      columns: [
+        ["Date", "text", (i) => formatDay(days[i]!)],
+        [`Mean ${name}`, "ic", (i) => rolling[i]],
+      ],
+    }),
+  };
+}
+
+/** The items of the first lowest and the first highest value. */
+export function extremes<T>(items: readonly T[], of: (item: T) => number): readonly [low: T, high: T] {
+  return [items.reduce((a, b) => (of(b) < of(a) ? b : a)), items.reduce((a, b) => (of(b) > of(a) ? b : a))];
+}
+
+/** The mean over fewer dates is neither judged nor shaded. */
+const MIN_PERIOD_DATES = 10;
+
+interface PeriodMean extends Period {
+  readonly dates: number;
+  readonly value: number;
+}
+
+function monthsPanel({ name, measure, days, values }: DailyOrder): ReportPanel {
+  const meansOf = (periods: readonly Period[]) =>
+    periods.map(({ from, to, ...period }): PeriodMean => {
+      return { ...period, from, to, dates: to - from, value: mean(values.subarray(from, to)) };
+    });
+  const [byMonth, byYear] = [meansOf(months(days)), meansOf(years(days))];
+  const ofMonth = ({ year, month }: Period) => `${year}-${String(month).padStart(2, "0")}`;
   return {
     title: `${name} by month and year`,
     measure,
-    finding: `${monthsFinding} ${yearsFinding}`,
-    chart: monthTable(
-      byMonth.map((month) => ({ ...month, value: of(month) })),
-      byYear.map((year) => ({ ...year, value: of(year) })),
-    ),
-    numbers: numbersTable({
-      caption: `${name} by year`,
-      columns: ["Year", "Dates", name],
-      rows: byYear.map((year) => [String(year.year), figure(year.dates, "count"), figure(of(year), "ic")]),
+    sentence: `${periodsSentence("month", name, byMonth, ofMonth)} ${periodsSentence("year", name, byYear, ({ year }) => String(year))}`,
+    body: monthTable(byMonth, byYear),
+    numbers: numbers({
+      name: `${name} by year`,
+      rows: byYear,
+      columns: [
+        ["Year", "text", ({ year }) => String(year)],
+        ["Dates", "count", ({ dates }) => dates],
+        [name, "ic", ({ value }) => value],
+      ],
     }),
   };
+}
+
+function periodsSentence(
+  unit: string,
+  name: string,
+  periods: readonly PeriodMean[],
+  nameOf: (period: Period) => string,
+): string {
+  const long = periods.filter(({ dates }) => dates >= MIN_PERIOD_DATES);
+  if (long.length === 0) return `No ${unit} has ${MIN_PERIOD_DATES} dates.`;
+  const good = long.filter(({ value }) => value > 0).length;
+  const which = long.length === periods.length ? "" : ` with at least ${MIN_PERIOD_DATES} dates`;
+  const all = `The mean ${name} was above 0 in ${good} of ${countedRows(long.length, unit)}${which}`;
+  const [worst, best] = extremes(long, ({ value }) => value);
+  if (long.length === 1) return `${all}: ${figure(best.value, "ic")} in ${nameOf(best)}.`;
+  return `${all}, best in ${nameOf(best)} (${figure(best.value, "ic")}) and worst in ${nameOf(worst)} (${figure(worst.value, "ic")}).`;
+}
+
+const MONTHS = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"];
+
+/** A table that is its own chart: each cell has its number and a shade that shows its size. */
+function monthTable(byMonth: readonly PeriodMean[], byYear: readonly PeriodMean[]): VNode {
+  const shaded = byMonth.filter(({ dates }) => dates >= MIN_PERIOD_DATES);
+  const largest = Math.max(0, ...shaded.map(({ value }) => Math.abs(value)));
+  const cell = (period: PeriodMean | undefined) => {
+    if (period === undefined) return html`<td></td>`;
+    const { value, dates } = period;
+    const isShaded = largest > 0 && dates >= MIN_PERIOD_DATES;
+    const strength = isShaded ? Math.min(3, Math.ceil((3 * Math.abs(value)) / largest)) : 0;
+    // In hundredths, because cells are narrow.
+    const text = Math.abs(value).toFixed(2).replace(/^0/, "");
+    const sign = value < 0 && /[1-9]/.test(text) ? "\u2212" : "";
+    return html`<td class=${`${value < 0 ? "below" : "above"}${strength}`}>${sign}${text}</td>`;
+  };
+  return html`<table class="heat">
+    <thead><tr>
+      <th scope="col"><span class="unseen">Year</span></th>
+      ${MONTHS.map((month) => html`<th scope="col">${month[0]}<span>${month.slice(1)}</span></th>`)}
+      <th scope="col">Year</th>
+    </tr></thead>
+    <tbody>${byYear.map((whole) => {
+      const own = byMonth.filter(({ year }) => year === whole.year);
+      return html`<tr><th scope="row">${whole.year}</th>
+        ${MONTHS.map((_, i) => cell(own.find(({ month }) => month === i + 1)))}${cell(whole)}</tr>`;
+    })}</tbody>
+  </table>`;
 }

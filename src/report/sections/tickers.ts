@@ -1,90 +1,115 @@
+import type { VNode } from "preact";
 import type { Metrics } from "../../contract/output/metrics-schemas.ts";
 import { mean } from "../../evaluate/statistics.ts";
 import type { ScoredRows } from "../../outputs/scored-rows.ts";
-import { countedRows, figure } from "../../view/figures.ts";
-import { escapeShortText, escapeText } from "../charts/plot.ts";
-import { sparkLine } from "../charts/spark-line.ts";
-import { type TickerSeries, tickerChart } from "../charts/ticker-chart.ts";
+import { axisOf } from "../../view/axis.ts";
+import { chart, frame, keyOf, type Mark } from "../../view/chart.ts";
+import { countedRows, figure, type Unit } from "../../view/figures.ts";
+import { type Child, html } from "../../view/html.ts";
+import { GRID, gridX, gridY, type Point, polyline } from "../../view/path.ts";
+import { bdi, sentence } from "../../view/text.ts";
 import type { OutputEvidence } from "../evidence/output-evidence.ts";
-import type { Report, ReportedOutput } from "../evidence/reported-outputs.ts";
-import { keyLine } from "../panels/panel.ts";
-import { type Part, type Section, scoreRowsNote } from "../panels/section.ts";
-import { countOf, type IntervalOutcomes } from "../statistics/interval-outcomes.ts";
+import type { ReportedOutput } from "../evidence/reported-outputs.ts";
+import { type Section, scoreRowsNote } from "../section.ts";
 
 /** The table of tickers; each row opens to the forecasts of its ticker. */
 export const tickersSection: Section = {
   id: "tickers",
   title: "Tickers",
-  html: (report) => `${scoreRowsNote(report)}${tablesHtml(report)}`,
+  render: (report) =>
+    html`${scoreRowsNote(report)}${report.outputs.map((output) => tableOf(output, report.outputs.length > 1))}`,
 };
-
-function tablesHtml({ outputs }: Report): string {
-  return outputs.map((output) => tableHtml(output, outputs.length > 1)).join("\n");
-}
-
-/** Tickers by code point. */
-interface TickerTable {
-  readonly finding: string;
-  readonly rows: readonly TickerRow[];
-}
 
 interface TickerRow {
   readonly ticker: string;
-  readonly mu: number | null;
-  /** Labelled score rows. */
-  readonly n: number;
-  readonly rmse: number | null;
-  readonly hitRate: number | null;
-  readonly r2Zero: number | null;
-  readonly r2Mean: number | null;
-  readonly correlation: number | null;
-  readonly coverage: number | null;
-  readonly meanWidth: number | null;
-  /** Null if no labelled row has an interval, like coverage and meanWidth. */
-  readonly misses: number | null;
+  readonly mu: number | undefined;
+  readonly metrics: Metrics;
+  /** Undefined if no labelled row has an interval. */
+  readonly coverage: number | undefined;
   /** Running sum of squared returns minus squared errors, shape (n): what the forecasts gained over the zero forecast. */
   readonly gain: Float64Array;
-  readonly series: TickerSeries;
-  readonly finding: string;
+  readonly series: ScoredRows;
 }
 
-/** The table of tickers, each with its forecasts. */
-export function tickerTable(evidence: OutputEvidence): Part<TickerTable> {
-  const rows = evidence.rows.map((row, i) => tickerRow(evidence, row, evidence.outcomes[i]!));
-  if (rows.length === 0) return { absent: "No ticker has a forecast." };
-  const better = rows.filter(({ r2Zero }) => r2Zero !== null && r2Zero > 0).length;
-  const judged = rows.filter(({ r2Zero }) => r2Zero !== null).length;
-  const finding =
-    judged === 0
-      ? `${countedRows(rows.length, "ticker")}, none with realised returns yet.`
-      : `Forecasts beat the zero forecast by R² for ${figure(better, "count")} of ${countedRows(judged, "ticker")}.`;
-  return { data: { rows, finding } };
+/** A column of the table. */
+interface Column {
+  readonly name: string;
+  /** Its sort key. */
+  readonly of: (row: TickerRow) => number | null | undefined;
+  /** Undefined for one that is drawn. */
+  readonly unit: Unit | undefined;
+  /** Hidden on narrow screens. */
+  readonly isSpare?: boolean;
 }
 
-function tickerRow(
-  { document, table }: OutputEvidence,
-  series: ScoredRows,
-  covered: IntervalOutcomes,
-): TickerRow {
+const COLUMNS: readonly Column[] = [
+  { name: "Forecast", of: ({ mu }) => mu, unit: "mu" },
+  { name: "R² against zero", of: ({ metrics }) => metrics.r2_zero, unit: "r2" },
+  { name: "R² against mean", of: ({ metrics }) => metrics.r2_mean, unit: "r2", isSpare: true },
+  { name: "Correlation", of: ({ metrics }) => metrics.correlation, unit: "ic", isSpare: true },
+  { name: "Hit rate", of: ({ metrics }) => metrics.hit_rate, unit: "coverage", isSpare: true },
+  { name: "RMSE", of: ({ metrics }) => metrics.rmse, unit: "rmse", isSpare: true },
+  { name: "Coverage", of: ({ coverage }) => coverage, unit: "coverage" },
+  { name: "Rows", of: ({ metrics }) => metrics.n || null, unit: "count", isSpare: true },
+  { name: "Gain over zero", of: ({ gain }) => gain.at(-1), unit: undefined },
+];
+
+/** The number of dates to draw, shared by all tickers of a page so that a page with many tickers stays small. */
+const ALL_DATES = 30_000;
+const MAX_DATES = 500;
+const MIN_DATES = 50;
+
+/** In characters; the opened row has the whole name. */
+const MAX_NAME_LENGTH = 40;
+
+/** Tickers by code point. */
+function tableOf({ common, name: owner }: ReportedOutput, isAmongSeveral: boolean): VNode {
+  const heading = isAmongSeveral && html`<h3>${bdi(owner)}</h3>`;
+  const rows = common.rows.map((row) => rowOf(common, row));
+  if (rows.length === 0) return html`<div class="table">${heading}<p>No ticker has a forecast.</p></div>`;
+  const dates = Math.max(MIN_DATES, Math.min(MAX_DATES, Math.floor(ALL_DATES / rows.length)));
+  // What no ticker has, as coverage without intervals, has no column.
+  const columns = COLUMNS.filter(({ of }) => rows.some((row) => of(row) != null));
+  const kindOf = ({ isSpare }: Column) => isSpare && "spare";
+  const drawn = rows.map(({ series }) => marksOf(series, dates));
+  const head = columns.map(
+    (column) => html`<th scope="col" aria-sort="none" class=${kindOf(column)}>${column.name}</th>`,
+  );
+  const key = drawn.reduce((a, b) => (b.filter(isKept).length > a.filter(isKept).length ? b : a));
+  const body = rows.map((row, i) => {
+    const cells = columns.map((column) => {
+      const value = column.of(row);
+      const text = column.unit === undefined ? sparkLine(row.gain) : figure(value, column.unit);
+      const sort = value == null ? undefined : Number(value.toPrecision(6));
+      return html`<td class=${kindOf(column)} data-v=${sort}>${text}</td>`;
+    });
+    const words = sentenceOf(row);
+    return html`<tbody><tr><th scope="row"><details><summary>${bdi(row.ticker, MAX_NAME_LENGTH)}</summary></details></th>${cells}</tr>
+      <tr class="more"><td colspan=${columns.length + 1}><p>${sentence(words)}</p>${chart({ x: "days", y: { unit: "return" }, marks: drawn[i]!, height: 200 }, words)}</td></tr></tbody>`;
+  });
+  return html`<div class="table">${heading}
+    <p>${sentence(tickersSentence(rows, common))}</p>
+    ${keyOf(key)}
+    <p class="search" hidden><label>Search for a ticker <input type="search" autocomplete="off" spellcheck="false" /></label> <span role="status"></span></p>
+    <div class="list" tabindex="0" role="group" aria-label=${`Tickers of ${owner}`}><table class="tickers">
+      <caption class="unseen">Tickers of ${bdi(owner)}</caption>
+      <thead><tr><th scope="col" aria-sort="ascending">Ticker</th>${head}</tr></thead>
+      ${body}
+    </table></div>
+  </div>`;
+}
+
+const isKept = ({ points }: Mark) => points.length > 0;
+
+function rowOf({ document, table, coverage }: OutputEvidence, series: ScoredRows): TickerRow {
   const { ticker } = series;
-  const metrics = table.by_ticker.get(ticker)!;
-  const missed = covered.side.length - countOf(covered.side, 0);
-  const hasEnds = covered.days.length > 0;
   return {
     ticker,
-    mu: Object.hasOwn(document.mu, ticker) ? document.mu[ticker]! : null,
-    n: metrics.n,
-    rmse: metrics.rmse,
-    hitRate: metrics.hit_rate,
-    r2Zero: metrics.r2_zero,
-    r2Mean: metrics.r2_mean,
-    correlation: metrics.correlation,
-    coverage: hasEnds ? 1 - missed / covered.days.length : null,
-    meanWidth: hasEnds ? mean(covered.width) : null,
-    misses: hasEnds ? missed : null,
+    mu: Object.hasOwn(document.mu, ticker) ? document.mu[ticker] : undefined,
+    metrics: table.by_ticker.get(ticker)!,
+    coverage: coverage?.by_ticker.get(ticker)?.coverage ?? undefined,
     gain: gainOverZero(series),
     series,
-    finding: findingOf(ticker, metrics, covered, missed),
   };
 }
 
@@ -103,135 +128,72 @@ export function gainOverZero({
   return Number.isFinite(sum) ? Float64Array.from(gains) : new Float64Array(0);
 }
 
-function findingOf(
-  ticker: string,
-  { n, r2_zero }: Metrics,
-  { days }: IntervalOutcomes,
-  missed: number,
-): string {
+function sentenceOf({ ticker, metrics: { n, r2_zero }, coverage }: TickerRow): string {
   if (n === 0) return `${ticker} has no realised return yet.`;
   const held =
-    days.length === 0
-      ? ""
-      : `; ${figure(missed, "count")} of ${countedRows(days.length, "return")} fell outside the intervals`;
+    coverage === undefined ? "" : `; ${figure(coverage, "coverage")} of returns were in their interval`;
   return `${ticker}: R² against zero ${figure(r2_zero, "r2")} over ${countedRows(n, "row")}${held}.`;
 }
 
-function tableHtml({ common, name }: ReportedOutput, isAmongSeveral: boolean): string {
-  const { data, absent } = tickerTable(common);
-  const heading = isAmongSeveral ? `<h3><bdi>${escapeText(name)}</bdi></h3>` : "";
-  const table = data === undefined ? `<p>${escapeText(absent)}</p>` : tickersHtml(data, name);
-  return `<div class="table">${heading}${table}</div>`;
+function tickersSentence(rows: readonly TickerRow[], { table, coverage }: OutputEvidence): string {
+  const judged = rows.filter(({ metrics }) => metrics.r2_zero !== null);
+  if (judged.length === 0) return `${countedRows(rows.length, "ticker")}, none with realised returns yet.`;
+  const better = judged.filter(({ metrics }) => metrics.r2_zero! > 0).length;
+  const covered = rows.flatMap((row) => row.coverage ?? []);
+  const range =
+    covered.length === 0 || coverage === undefined
+      ? ""
+      : ` Coverage by ticker ranges from ${figure(Math.min(...covered), "coverage")} to ${figure(Math.max(...covered), "coverage")}.`;
+  return `Forecasts beat the zero forecast by R² for ${better} of ${countedRows(judged.length, "ticker")}, with a median R² of ${figure(table.r2_zero_median, "r2")}.${range} Open a ticker to compare its forecasts with its realised returns. The last column sums, over the dates, by how much its squared errors were smaller than those of the zero forecast.`;
 }
 
-/** A column of the table: its content, and its sort key. */
-interface Column {
-  readonly name: string;
-  /** HTML. */
-  readonly text: (row: TickerRow) => string;
-  readonly order: (row: TickerRow) => number | null;
-  /** Hidden on narrow screens. */
-  readonly isSpare: boolean;
+/** A spark line has this many steps at most, so that a list of many stays small. */
+const STEPS = 32;
+
+/** A line without words, with the line of 0: bad if it ends below it. @param values finite; their last one is always drawn. */
+export function sparkLine(values: Float64Array): Child {
+  const last = values.length - 1;
+  if (last < 1) return "";
+  const steps = Math.min(STEPS, last);
+  const shown = Array.from({ length: steps + 1 }, (_, k) => values[Math.round((k * last) / steps)]!);
+  const y = axisOf({ unit: "number" }, [0, ...shown]);
+  const points = shown.map((value, k): Point => [gridX(k / steps), gridY(y.share(value))]);
+  const line = html`<path class="zero" d=${`M0 ${gridY(y.share(0))}H${GRID}`} />
+    <path class=${values[last]! < 0 ? "line bad" : "line"} d=${polyline(points)} />`;
+  return html`<svg class="spark" aria-hidden="true">${frame(line)}</svg>`;
 }
 
-const COLUMNS: readonly Column[] = [
-  { name: "Forecast", text: ({ mu }) => figure(mu, "mu"), order: ({ mu }) => mu, isSpare: false },
-  {
-    name: "R² against zero",
-    text: ({ r2Zero }) => figure(r2Zero, "r2"),
-    order: ({ r2Zero }) => r2Zero,
-    isSpare: false,
-  },
-  {
-    name: "R² against mean",
-    text: ({ r2Mean }) => figure(r2Mean, "r2"),
-    order: ({ r2Mean }) => r2Mean,
-    isSpare: true,
-  },
-  {
-    name: "Correlation",
-    text: (row) => figure(row.correlation, "ic"),
-    order: (row) => row.correlation,
-    isSpare: true,
-  },
-  {
-    name: "Hit rate",
-    text: ({ hitRate }) => figure(hitRate, "coverage"),
-    order: ({ hitRate }) => hitRate,
-    isSpare: true,
-  },
-  { name: "RMSE", text: ({ rmse }) => figure(rmse, "rmse"), order: ({ rmse }) => rmse, isSpare: true },
-  {
-    name: "Coverage",
-    text: ({ coverage }) => figure(coverage, "coverage"),
-    order: ({ coverage }) => coverage,
-    isSpare: false,
-  },
-  {
-    name: "Misses",
-    text: ({ misses }) => figure(misses, "count"),
-    order: ({ misses }) => misses,
-    isSpare: true,
-  },
-  {
-    name: "Rows",
-    text: ({ n }) => figure(n, "count"),
-    order: ({ n }) => (n === 0 ? null : n),
-    isSpare: true,
-  },
-  {
-    name: "Gain over zero",
-    text: ({ gain }) => sparkLine(gain),
-    order: ({ gain }) => gain.at(-1) ?? null,
-    isSpare: false,
-  },
-];
-
-/** The number of dates to draw, shared by all tickers of a page so that a page with many tickers stays small. */
-const ALL_COLUMNS = 30_000;
-const MAX_COLUMNS = 500;
-const MIN_COLUMNS = 50;
-
-/** In characters; the opened row has the whole name. */
-const MAX_NAME_LENGTH = 40;
-
-/** All tickers. Each row opens to its forecasts against realised returns. */
-function tickersHtml({ finding, rows }: TickerTable, owner: string): string {
-  const dates = Math.max(MIN_COLUMNS, Math.min(MAX_COLUMNS, Math.floor(ALL_COLUMNS / rows.length)));
-  // What no ticker has, as coverage without intervals, has no column.
-  const columns = COLUMNS.filter(({ order }) => rows.some((row) => order(row) !== null));
-  const head = columns.map(
-    ({ name, isSpare }) => `<th scope="col" aria-sort="none"${isSpare ? ' class="spare"' : ""}>${name}</th>`,
-  );
-  const hasReturns = rows.some(({ n }) => n > 0);
-  const key = keyLine([
-    ["line", "forecast"],
-    ["band", "interval"],
-    ...(hasReturns
-      ? ([
-          ["return", "realised return"],
-          ["dot miss", "return outside its interval"],
-        ] as const)
-      : []),
-  ]);
-  const meanings = hasReturns
-    ? " Open a ticker to compare its forecasts with its realised returns. The last column sums, over the dates, by how much its squared errors were smaller than those of the zero forecast."
-    : "";
-  return `<p>${escapeText(finding)}${meanings}</p>
-${key}
-<p class="search" hidden><label>Search for a ticker <input type="search" autocomplete="off" spellcheck="false"></label> <span role="status"></span></p>
-<div class="list" tabindex="0" role="group" aria-label="Tickers of ${escapeText(owner)}"><table class="tickers"><caption class="unseen">Tickers of <bdi>${escapeText(owner)}</bdi></caption><thead><tr><th scope="col" aria-sort="ascending">Ticker</th>${head.join("")}</tr></thead>
-${rows.map((row) => rowHtml(row, columns, dates)).join("\n")}
-</table></div>`;
+/**
+ * Forecasts and intervals of a ticker against realised returns, with the returns outside their interval.
+ * @param dates the maximum number of columns: with more dates, each covers several, their returns as a range from 0 and means of everything
+ * else.
+ */
+function marksOf({ days, predicted, realised, lower, upper }: ScoredRows, dates: number): Mark[] {
+  const size = Math.max(1, Math.ceil(days.length / dates));
+  const [band, ranges, line, misses]: [Point[], Point[], Point[], Point[]] = [[], [], [], []];
+  for (let from = 0; from < days.length; from += size) {
+    const to = Math.min(days.length, from + size);
+    const day = days[from + Math.floor((to - from) / 2)]!;
+    const [low, high] = [knownMean(lower, from, to), knownMean(upper, from, to)];
+    // With only one end, the band continues to the frame.
+    if (!Number.isNaN(low) || !Number.isNaN(high))
+      band.push([day, Number.isNaN(high) ? Infinity : high], [day, Number.isNaN(low) ? -Infinity : low]);
+    const known = realised.subarray(from, to).filter((value) => !Number.isNaN(value));
+    if (known.length > 0) ranges.push([day, Math.max(0, ...known)], [day, Math.min(0, ...known)]);
+    line.push([day, knownMean(predicted, from, to)]);
+  }
+  for (const [i, value] of realised.entries()) {
+    if (value < lower[i]! || value > upper[i]!) misses.push([days[i]!, value]);
+  }
+  return [
+    { kind: "band", shape: "area", points: band, meaning: "interval" },
+    { kind: "return", shape: "segments", points: ranges, meaning: "realised return" },
+    { kind: "dot miss", shape: "dots", points: misses, meaning: "return outside its interval" },
+    { kind: "line", shape: "line", points: line, name: "forecast", meaning: "forecast" },
+  ];
 }
 
-/** @param dates the number of dates that the chart draws. */
-function rowHtml(row: TickerRow, columns: readonly Column[], dates: number): string {
-  const cells = columns.map(({ text, order, isSpare }) => {
-    const value = order(row);
-    const sort = value === null ? "" : ` data-v="${Number(value.toPrecision(6))}"`;
-    return `<td${isSpare ? ' class="spare"' : ""}${sort}>${text(row)}</td>`;
-  });
-  return `<tbody><tr><th scope="row"><details><summary><bdi>${escapeShortText(row.ticker, MAX_NAME_LENGTH)}</bdi></summary></details></th>${cells.join("")}</tr>
-<tr class="more"><td colspan="${columns.length + 1}"><p>${escapeText(row.finding)}</p>${tickerChart(row.finding, row.series, dates)}</td></tr></tbody>`;
+/** The mean of the values that are numbers; NaN without one. */
+function knownMean(values: Float64Array, from: number, to: number): number {
+  return mean(values.subarray(from, to).filter((value) => !Number.isNaN(value)));
 }

@@ -1,134 +1,57 @@
-import type { Operation } from "../../contract/config/job-operations.ts";
-import { type Day, formatDay } from "../../contract/market/dates.ts";
-import { returnsText } from "../../contract/output/later-close.ts";
+import type { VNode } from "preact";
+import { formatDay } from "../../contract/market/dates.ts";
+import { closeTitle, orderBands, returnsText, verdictFigures } from "../../contract/output/later-close.ts";
 import type { DelayedOrder } from "../../contract/output/metrics-schemas.ts";
-import type { FindingState, Verdict as ForecastVerdict, RowsVerdict } from "../../contract/output/verdict.ts";
-import type { ForecastTable } from "../../evaluate/forecast-table.ts";
-import { countedRows, figure, typesetFigures } from "../../view/figures.ts";
-import { escapeText } from "../charts/plot.ts";
-import { JUDGED_ROWS, NO_FOLDS, type OutputEvidence, whyNoLabels } from "../evidence/output-evidence.ts";
+import { smallFactorOf } from "../../contract/output/small-factor.ts";
+import { bandFromT } from "../../contract/output/test-quantile.ts";
+import type { FindingState, RowsVerdict, VerdictState } from "../../contract/output/verdict.ts";
+import { finiteOrNull, mean } from "../../evaluate/statistics.ts";
+import { answers } from "../../view/answers.ts";
+import { bandFigure, countedRows, figure, NO_FIGURE, typesetFigures, type Unit } from "../../view/figures.ts";
+import { html } from "../../view/html.ts";
+import { type MarkName, mark, strip } from "../../view/marks.ts";
+import { type Column, table } from "../../view/table.ts";
+import { bdi, sentence } from "../../view/text.ts";
+import {
+  JUDGED_ROWS,
+  judgedSet,
+  NO_FOLDS,
+  type OutputEvidence,
+  slopeOf,
+  spanOf,
+  whyNoLabels,
+} from "../evidence/output-evidence.ts";
 import { type ReportedOutput, stateOf } from "../evidence/reported-outputs.ts";
-import { type Panel, plainTable, sentenceHtml } from "../panels/panel.ts";
-import { besideHtml, byRowsHtml, hasReturns, panelsHtml, panelsOf, type Section } from "../panels/section.ts";
-import { byCloseHtml } from "./by-close.ts";
-import { cumulativePanels, skillOverTime } from "./skill-over-time.ts";
-import { type Tile, tileHtml, tilesOf } from "./verdict-tiles.ts";
+import { besideEachOther, byRows, hasReturns, panelGrid, type Section } from "../section.ts";
+import { type Band, meanBand, ratioOverDates, signedRows } from "../statistics/over-dates.ts";
+import { ORDER_COLUMNS } from "./order-worth.ts";
+import { cumulativePanels } from "./skill-over-time.ts";
 
-/** The first screen: the verdict with a sentence for each of its parts, the sum of the RankIC beside it, and the tiles. */
+/** The first screen: the answers, the evidence for each part of the verdict beside the sum of the measure of order, and the figures. */
 export const verdictSection: Section = {
   id: "verdict",
   title: "Verdict",
-  html: (report) => {
+  render: (report) => {
     const { outputs } = report;
-    if (outputs.length === 1) return aloneHtml(outputs[0]!);
-    const sums = hasReturns(report) ? besideHtml(outputs, sumPanels) : "";
-    return `<div class="beside">${outputs.map(besideVerdictHtml).join("\n")}</div>${sums}`;
+    if (outputs.length > 1) {
+      const beside = outputs.map(
+        (output) => html`<div class="verdict">
+          <h3 class="model">${bdi(output.name)}</h3>${answersOf(output)}${evidenceOf(output)}${figuresOf(output)}
+        </div>`,
+      );
+      return html`<div class="beside">${beside}</div>
+        ${hasReturns(report) && besideEachOther(outputs, ({ common }) => cumulativePanels(common))}`;
+    }
+    const [output] = outputs as readonly [ReportedOutput];
+    const sums = byRows(output, ({ common }, rows) => panelGrid(cumulativePanels(common), rows));
+    return html`${answersOf(output)}
+      <div class="verdict evidence">${evidenceOf(output)}${output.common.dateCount > 0 && sums}</div>
+      ${byRows(output, (on) => figuresOf(on, on !== output))}`;
   },
 };
 
-/** The conclusion for the reader. */
-interface Verdict {
-  /** State, title and sentences of the output's verdict; with several outputs, on the rows that all of them have. */
-  readonly state: ForecastVerdict["state"];
-  readonly title: string;
-  readonly sentences: readonly string[];
-  /** The findings behind the title; undefined without a ticker. */
-  readonly judged: RowsVerdict | undefined;
-  readonly facts: Facts;
-  readonly tiles: readonly Tile[];
-  /** What the order is worth by the close of the trades; none in older outputs. */
-  readonly orders: readonly DelayedOrder[];
-  /** The order at the first close after the forecasts, in a sentence; with one output. */
-  readonly later: string | undefined;
-  readonly baselines: readonly ForecastMetrics[];
-}
-
-interface Facts {
-  readonly operation: Operation;
-  /** Each as `YYYY-MM-DD`. */
-  readonly learningEnd: string | null;
-  readonly asOf: string;
-  readonly delay: number | undefined;
-  /** The number of tickers with forecasts. */
-  readonly tickers: number;
-  readonly judgedRows: OutputEvidence["judgedRows"];
-  /** The labelled rows of the report, and their first and last day. */
-  readonly rows: number;
-  readonly dates: number;
-  readonly firstDay: Day | undefined;
-  readonly lastDay: Day | undefined;
-  /** Why no row has a label; undefined if one has. */
-  readonly whyNone: string | undefined;
-}
-
-/** A row of the table of forecasts: the model, the zero forecast, the historical mean. */
-interface ForecastMetrics {
-  readonly name: string;
-  readonly rmse: number | null;
-  readonly mae: number | null;
-  readonly hitRate: number | null;
-  /** Against zero over all rows as one sample, so that tickers with large returns weigh most. */
-  readonly r2Pooled: number | null;
-}
-
-/** The verdict on the order of the forecasts, their sizes and their intervals. */
-export function verdictOf(output: ReportedOutput): Verdict {
-  const { common } = output;
-  const { verdict } = common;
-  return {
-    state: stateOf(output),
-    title: verdict?.title ?? "Nothing to judge",
-    // One line for each sentence.
-    sentences: verdict?.sentence.split(/(?<=\.) (?=[A-Z])/) ?? ["The output has no ticker with a forecast."],
-    judged: verdict?.judged[0],
-    facts: factsOf(output),
-    tiles: tilesOf(common),
-    orders: common.document.metrics[common.judgedRows]?.by_delay ?? [],
-    later: verdict?.later,
-    baselines: baselineRows(common),
-  };
-}
-
-function factsOf({ whole, common }: ReportedOutput): Facts {
-  const { document, judgedRows, rows, labelled, dateCount, table } = common;
-  const { operation, window } = document;
-  const firsts = labelled.flatMap(({ days }) => days[0] ?? []);
-  const lasts = labelled.flatMap(({ days }) => days.at(-1) ?? []);
-  return {
-    operation,
-    learningEnd: window.learning_end,
-    asOf: window.as_of,
-    delay: window.delay,
-    tickers: rows.length,
-    judgedRows,
-    rows: table.pooled.n,
-    dates: dateCount,
-    firstDay: firsts.length === 0 ? undefined : firsts.reduce((a, b) => Math.min(a, b)),
-    lastDay: lasts.length === 0 ? undefined : lasts.reduce((a, b) => Math.max(a, b)),
-    whyNone: dateCount > 0 ? undefined : whole.dateCount > 0 ? NONE_SHARED : whyNoLabels(whole),
-  };
-}
-
-const NONE_SHARED = "No row that all outputs have has a realised return.";
-
-/** The model beside the forecasts that any model has to beat, on the same rows. */
-function baselineRows({ modelName, table, zeroTable, meanTable }: OutputEvidence): ForecastMetrics[] {
-  const rows = [metricsRow(modelName, table), metricsRow("zero forecast", zeroTable)];
-  return meanTable === undefined ? rows : [...rows, metricsRow("historical mean", meanTable)];
-}
-
-function metricsRow(name: string, { pooled }: ForecastTable): ForecastMetrics {
-  return {
-    name,
-    rmse: pooled.rmse,
-    mae: pooled.mae,
-    hitRate: pooled.hit_rate,
-    r2Pooled: pooled.r2_zero,
-  };
-}
-
-/** The class of each state: only skill with correct sizes is good. */
-const BADGES: Readonly<Record<Verdict["state"], "some" | "none" | "unknown">> = {
+/** Only skill with correct sizes is good. */
+const BADGES: Readonly<Record<VerdictState, "some" | "none" | "unknown">> = {
   skill: "some",
   oversized: "unknown",
   none: "none",
@@ -136,121 +59,241 @@ const BADGES: Readonly<Record<Verdict["state"], "some" | "none" | "unknown">> = 
   too_few: "unknown",
 };
 
-function aloneHtml(output: ReportedOutput): string {
-  const verdict = verdictOf(output);
-  const figures = byRowsHtml(output, (on) =>
-    figuresHtml(on === output ? verdict : verdictOf(on), on.name, on !== output),
-  );
-  if (verdict.facts.dates === 0) return `<div class="verdict">${answerHtml(verdict)}</div>\n${figures}`;
-  const sums = byRowsHtml(output, (on, rows) => panelsHtml(sumPanels(on), rows));
-  return `<div class="verdict answer"><div>${answerHtml(verdict)}</div>${sums}</div>
-${figures}`;
+function answersOf(output: ReportedOutput): VNode {
+  const { whole, common } = output;
+  const { document, verdict, judgedRows, modelName } = common;
+  const judged = verdict?.judged.find(({ rows }) => rows === verdict.rows);
+  const mu = Object.values(document.mu);
+  const small = smallFactorOf(document);
+  const returns = returnsText(document.window.delay);
+  const words =
+    mu.length > 0 && mu.every((value) => value === 0)
+      ? `The ${returns} (mu) of ${countedRows(mu.length, "ticker")} as of ${document.window.as_of} are all 0.`
+      : `${returns[0]!.toUpperCase()}${returns.slice(1)} (mu) of ${countedRows(mu.length, "ticker")} as of ${document.window.as_of}, by ${modelName}.`;
+  const orderRows = judgedRows === "out_of_fold" || verdict?.rows === "out_of_fold" ? "out_of_fold" : "score";
+  const title = verdict?.title ?? "Nothing to judge";
+  const [first = "", ...more] = partsOf(common).head;
+  const rest = first.startsWith(title) ? first.slice(title.length) : ` ${first}`;
+  return answers({
+    forecast: html`<p>${sentence(mu.length === 0 ? "No ticker has a forecast." : words)}${small && ` ${typesetFigures(small)}`}</p>`,
+    skill: html`<p><span class=${`badge ${BADGES[stateOf(output)] ?? "unknown"}`}>${title}</span>${rest}</p>
+      ${more.map((each) => html`<p>${sentence(typesetFigures(each))}</p>`)}`,
+    verdict,
+    judged,
+    orders: document.metrics[orderRows]?.by_delay,
+    alpha: document.metrics.intervals?.alpha ?? null,
+    coverage: judged && coverageOf(judged, whole === common ? whole : common),
+  });
 }
 
-function besideVerdictHtml(output: ReportedOutput): string {
-  const verdict = verdictOf(output);
-  return `<div class="verdict"><h3 class="model"><bdi>${escapeText(output.name)}</bdi></h3>
-${answerHtml(verdict)}
-${figuresHtml(verdict, output.name)}</div>`;
-}
-
-/** The sums of both measures of order, or why there are none. */
-function sumPanels({ common }: ReportedOutput): readonly Panel[] {
-  return panelsOf("Skill over time", skillOverTime(common), cumulativePanels);
+/** The share of labels within their intervals. */
+function coverageOf(
+  { rows, intervals }: RowsVerdict,
+  { coverage }: OutputEvidence,
+): number | null | undefined {
+  return rows === "score" ? coverage?.pooled.coverage : intervals?.figure;
 }
 
 /** The parts of a verdict, by the word that their sentences begin with. */
-const CHIPS = { Order: "order", Sizes: "sizes", Intervals: "intervals" } as const;
+const PARTS = { Order: "order", Sizes: "sizes", Intervals: "intervals" } as const;
+
+type Part = readonly [name: keyof typeof PARTS, sentences: string[]];
+
+/** The sentences of a verdict: those of each part are the last ones; a sentence without the word of a part continues the part before it. */
+export function partsOf({ verdict }: Pick<OutputEvidence, "verdict">): {
+  readonly head: readonly string[];
+  readonly parts: readonly Part[];
+} {
+  const head: string[] = [];
+  const parts: Part[] = [];
+  const sentences = verdict?.sentence.split(/(?<=\.) (?=[A-Z])/) ?? [
+    "The output has no ticker with a forecast.",
+  ];
+  for (const each of sentences) {
+    const name = /^(Order|Sizes|Intervals)(?: over time)?: /.exec(each)?.[1] as
+      | keyof typeof PARTS
+      | undefined;
+    if (name !== undefined) parts.push([name, [each]]);
+    else (parts.at(-1)?.[1] ?? head).push(each);
+  }
+  return { head, parts };
+}
 
 /** How a finding looks: a mark tells it from the others without its colour. */
-const CHIP_LOOKS: Readonly<Record<FindingState, readonly [kind: string, path: string]>> = {
-  evidence: ["good", "M3 9l4 4 6-9"],
-  none: ["none", "M3 8h10"],
-  worse: ["bad", "M4 4l8 8M12 4l-8 8"],
-  too_few: ["unknown", "M4 12h0M8 12h0M12 12h0"],
+const LOOKS: Readonly<Record<FindingState, readonly [kind: string, mark: MarkName]>> = {
+  evidence: ["good", "tick"],
+  none: ["none", "dash"],
+  worse: ["bad", "cross"],
+  too_few: ["unknown", "dots"],
 };
 
-/** The badge, the sentences before the parts, and a chip for each part. */
-function answerHtml({ state, title, sentences, judged, later }: Verdict): string {
-  const parts = chipsOf(sentences);
-  const rest = sentences.slice(0, sentences.length - parts.flatMap(([, own]) => own).length);
-  const chips = parts.map(([name, own]) => {
-    const found = judged?.[CHIPS[name]]?.state ?? "too_few";
-    const [kind, path] = CHIP_LOOKS[found] ?? CHIP_LOOKS.too_few;
-    const whole = own.join(" ");
+/** A line of evidence for each part of the verdict. */
+function evidenceOf({ common }: ReportedOutput): VNode {
+  const judged = common.verdict?.judged[0];
+  return html`<ul class="chips">${partsOf(common).parts.map(([name, sentences]) => {
+    const [kind, icon] = LOOKS[judged?.[PARTS[name]]?.state ?? "too_few"] ?? LOOKS.too_few;
+    const whole = typesetFigures(sentences.join(" "));
     const label = whole.slice(0, whole.indexOf(":"));
-    const text = sentenceHtml(typesetFigures(whole.slice(label.length)));
-    return `<li class="chip ${kind}"><svg width="16" height="16" viewBox="0 0 16 16" aria-hidden="true"><path d="${path}"/></svg><p><b>${label}</b>${text}</p></li>`;
-  });
-  return `<p class="badge ${BADGES[state] ?? "unknown"}">${escapeText(title)}</p>
-<div class="sentences">${rest.map((sentence) => `<p>${sentenceHtml(typesetFigures(sentence))}</p>`).join("")}</div>
-<ul class="chips">${chips.join("\n")}</ul>${later === undefined ? "" : `\n<p class="later">${sentenceHtml(typesetFigures(later))}</p>`}`;
+    return html`<li class=${`chip ${kind}`}>${mark(icon)}<p><b>${label}</b>${sentence(whole.slice(label.length))}</p></li>`;
+  })}</ul>`;
 }
 
-/** The sentences of each part, which are the last ones; a sentence without the word of a part continues the part before it. */
-export function chipsOf(
-  sentences: readonly string[],
-): readonly (readonly [name: keyof typeof CHIPS, sentences: readonly string[]])[] {
-  const chips: [keyof typeof CHIPS, string[]][] = [];
-  for (const sentence of sentences) {
-    const [name] = (Object.keys(CHIPS) as (keyof typeof CHIPS)[]).filter((each) =>
-      [`${each}: `, `${each} over time: `].some((start) => sentence.startsWith(start)),
-    );
-    if (name !== undefined) chips.push([name, [sentence]]);
-    else chips.at(-1)?.[1].push(sentence);
-  }
-  return chips;
+/** A figure with its reference: the value without skill, or the requested one. */
+interface Figure {
+  readonly name: string;
+  readonly unit: Unit;
+  readonly value: number | null | undefined;
+  readonly band: Band | null | undefined;
+  readonly reference: readonly [name: string, value: number | null | undefined];
+  /** Where a good value is: above its reference, at it or above, or at it and away from 0. */
+  readonly aim?: "covered" | "sized";
 }
 
-/**
- * The tiles on one baseline; below them what they were computed from, and the forecasts that any model has to beat. Without a realised
- * return, only what exists.
- */
-function figuresHtml(verdict: Verdict, name: string, isSwitched = false): string {
-  const hasReturns = verdict.facts.dates > 0;
-  const tiles = hasReturns ? verdict.tiles : verdict.tiles.filter(({ value }) => value !== null);
-  const list = tiles.length === 0 ? "" : `<ul class="tiles">${tiles.map(tileHtml).join("\n")}</ul>\n`;
-  const table = hasReturns ? `\n${baselinesTable(verdict, name)}` : "";
-  const facts = factsLine(verdict, isSwitched, tiles.length > 0);
-  return `${list}${byCloseHtml(verdict.orders, verdict.facts.judgedRows)}<div class="facts"><p class="faint">${sentenceHtml(facts)}</p>${table}</div>`;
+/** The figures of the rows with their 90 % bands; IC, R² and coverage are those that the verdict is on. */
+export function figuresOfRows(evidence: OutputEvidence): Figure[] {
+  const { table, dates, byDate, judgedRows, document } = evidence;
+  const judged = judgedSet(evidence);
+  const { ic, r2 } = judged === undefined ? { ic: null, r2: null } : verdictFigures(judged);
+  const on = judged === undefined || judged.rows === judgedRows ? "" : `, ${judged.rows} rows`;
+  const { order, sizes, intervals } = judged ?? {};
+  const slope = slopeOf(document);
+  const coverage = judged && coverageOf(judged, evidence);
+  const nominal = document.metrics.intervals ? 1 - document.metrics.intervals.alpha : 0;
+  const gap = bandFromT((coverage ?? Number.NaN) - nominal, intervals?.t, intervals?.quantile);
+  const sized = (value: number | null | undefined, baseline: "zero" | "mean") =>
+    bandFromT(value, sizes?.against[baseline].squared_error_t, sizes?.quantile);
+  const r2Mean = sizes?.against.mean.r2;
+  const all: Figure[] = [
+    {
+      name: `IC${on}`,
+      unit: "ic",
+      value: ic,
+      band: bandFromT(ic, order?.t, order?.quantile),
+      reference: ["no skill", 0],
+    },
+    {
+      name: "RankIC",
+      unit: "ic",
+      value: finiteOrNull(mean(dates.rankIc)),
+      band: meanBand(dates.rankIc, 0.95),
+      reference: ["no skill", 0],
+    },
+    { name: `R²${on}`, unit: "r2", value: r2, band: sized(r2, "zero"), reference: ["zero forecast", 0] },
+    {
+      name: `R² against the training mean${on}`,
+      unit: "r2",
+      value: r2Mean,
+      band: sized(r2Mean, "mean"),
+      reference: ["training mean", 0],
+    },
+    {
+      name: "Hit rate",
+      unit: "coverage",
+      value: table.pooled.hit_rate,
+      band: ratioOverDates(signedRows(byDate), 0.95).band,
+      reference: ["up days", table.pooled.up_share],
+    },
+    {
+      name: `Interval coverage${on}`,
+      unit: "coverage",
+      value: coverage,
+      band: gap && { low: nominal + gap.low, high: nominal + gap.high },
+      reference: ["nominal", nominal],
+      aim: "covered",
+    },
+    {
+      name: "Slope before shrinkage",
+      unit: "t",
+      value: slope.value,
+      band: slope.band,
+      reference: ["right size", 1],
+      aim: "sized",
+    },
+  ];
+  return all.filter(({ value }) => value != null);
 }
 
-const WHY_FOLDS = {
-  score: "",
-  out_of_fold:
-    " No score row has a realised return yet, so this report shows out-of-fold forecasts, each by a model that had not learned from the row.",
-} as const;
-
-/** The rows of the slope, which a job fits on rows before the cut. */
-const SLOPE_ROWS: Readonly<Record<Operation, string>> = {
-  run_ml_job: "The slope is measured on the out-of-fold rows.",
-  run_dl_job: "The slope is measured on the calibration rows.",
-};
+/** Good or bad only if the band says so. */
+export function judgementOf({
+  band,
+  aim,
+  reference: [, at],
+}: Pick<Figure, "band" | "aim" | "reference">): string {
+  if (band == null || at == null) return "open";
+  const holds = band.low <= at && at <= band.high;
+  if (aim === "sized") return band.high < 0 ? "bad" : holds && band.low > 0 ? "good" : "open";
+  if (band.high < at) return "bad";
+  return (aim === "covered" ? holds : band.low > at) ? "good" : "open";
+}
 
 /** @param isSwitched whether the reader chose these rows. */
-function factsLine({ facts }: Verdict, isSwitched: boolean, hasTiles: boolean): string {
-  const { operation, judgedRows, whyNone, delay } = facts;
-  const slope = judgedRows === "score" ? ` ${SLOPE_ROWS[operation]}` : "";
-  const tiles = `On the lines of the tiles, the dot is the value, the bar is its band, and the dashed mark is the reference.${slope}`;
-  if (whyNone !== undefined) return [`${operation}.`, whyNone, ...(hasTiles ? [tiles] : [])].join(" ");
+function figuresOf(output: ReportedOutput, isSwitched = false): VNode {
+  const { common } = output;
+  const rows = figuresOfRows(common);
+  const orders = common.document.metrics[common.judgedRows]?.by_delay ?? [];
+  const columns: readonly Column<Figure>[] = [
+    ["Figure", "text", ({ name }) => name],
+    { title: "Value", cell: (row) => html`<b class=${judgementOf(row)}>${figure(row.value, row.unit)}</b>` },
+    ["90\u202f% band", "text", ({ band, unit }) => (band == null ? NO_FIGURE : bandFigure(band, unit))],
+    {
+      title: "",
+      kind: "line-cell",
+      cell: ({ value, band, reference: [, at] }) => strip({ value: value!, ...band, reference: at ?? 0 }),
+    },
+    [
+      "Reference",
+      "text",
+      ({ unit, reference: [name, at] }) => (at == null ? "" : `${name}: ${figure(at, unit)}`),
+    ],
+  ];
+  return html`${rows.length > 0 && table({ name: `figures of the ${JUDGED_ROWS[common.judgedRows]}`, columns, rows, kind: "figures" })}
+    <p class="faint facts">${sentence(factsOf(output, isSwitched))}</p>
+    ${orders.some(({ dates }) => dates > 0) && byClose(orders, common)}`;
+}
+
+const WHY_FOLDS =
+  " No score row has a realised return yet, so this report shows out-of-fold forecasts, each by a model that had not learned from the row.";
+
+/** What the figures were computed from. */
+function factsOf({ whole, common }: ReportedOutput, isSwitched: boolean): string {
+  const { document, judgedRows, dateCount, rows, table } = common;
+  const { operation, window } = document;
+  if (dateCount === 0) {
+    const why =
+      whole.dateCount > 0 ? "No row that all outputs have has a realised return." : whyNoLabels(whole);
+    return `${operation}. ${why}`;
+  }
+  const span = spanOf(common)!.map(formatDay).join(" to ");
+  const judged = `${figure(table.pooled.n, "count")} ${JUDGED_ROWS[judgedRows]} of ${countedRows(rows.length, "ticker")} over ${countedRows(dateCount, "date")}, ${span}`;
   const networks = operation === "run_dl_job" ? ` ${NO_FOLDS}` : "";
-  return `${operation}, judged on ${judgedText(facts)}.${networks}${isSwitched ? "" : WHY_FOLDS[judgedRows]} Returns are ${returnsText(delay, " in percent")}; returns of quantiles are simple returns. ${tiles}`;
+  const folds = judgedRows === "score" || isSwitched ? "" : WHY_FOLDS;
+  const held = operation === "run_dl_job" ? "calibration" : "out-of-fold";
+  const slope = judgedRows === "score" ? ` The slope is measured on the ${held} rows.` : "";
+  return `${operation}, judged on ${judged}.${networks}${folds}${slope} Returns are ${returnsText(window.delay, " in percent")}; returns of fifths are simple returns. On the lines, the dot is the value, the bar is its band, and the dashed mark is the reference.`;
 }
 
-function judgedText({ rows, judgedRows, tickers, dates, firstDay, lastDay }: Facts): string {
-  return `${figure(rows, "count")} ${JUDGED_ROWS[judgedRows]} of ${countedRows(tickers, "ticker")} over ${countedRows(dates, "date")}, ${formatDay(firstDay!)} to ${formatDay(lastDay!)}`;
-}
+const OVER_TIME_COLUMNS: readonly Column<DelayedOrder>[] = [
+  ["Order over time, deviations", "ic", ({ order_mean }) => order_mean],
+  ["90\u202f% band", "band", "ic", (order) => orderBands(order).order],
+  ["Dates", "count", ({ dates }) => dates],
+];
 
-function baselinesTable({ baselines }: Verdict, name: string): string {
-  return plainTable({
-    caption: `${name} and the forecasts that any model has to beat`,
-    columns: ["Forecast", "R², pooled rows", "Hit rate", "RMSE", "MAE"],
-    rows: baselines.map((row) => [
-      row.name,
-      figure(row.r2Pooled, "r2"),
-      figure(row.hitRate, "coverage"),
-      figure(row.rmse, "rmse"),
-      figure(row.mae, "rmse"),
-    ]),
-  });
+/** What the order is worth at the close of the labels and at the two after it, with costs. */
+function byClose(orders: readonly DelayedOrder[], { judgedRows, verdict }: OutputEvidence): VNode {
+  const isOverTime = orders.some(({ order_mean }) => order_mean !== undefined);
+  const columns: readonly Column<DelayedOrder>[] = [
+    ["Trade", "text", ({ delay }) => closeTitle(delay)],
+    ...(isOverTime ? OVER_TIME_COLUMNS : ORDER_COLUMNS),
+  ];
+  const meaning = isOverTime
+    ? "The mean over dates of the sign of each forecast above its own past mean, times the return in units of its deviation."
+    : "Spread: top minus bottom fifth of the forecasts, a day. Replaced: share of a fifth that was not in it the date before. After: the spread less that cost a side.";
+  const later =
+    verdict?.rows === judgedRows || verdict?.rows === "calibration" || verdict?.rows === "validation";
+  return html`<div class="closes">
+    <h3>By the close of the trade</h3>
+    ${later && verdict.later !== undefined && html`<p class="later">${sentence(typesetFigures(verdict.later))}</p>`}
+    ${table({ name: `what the order of the ${JUDGED_ROWS[judgedRows]} is worth by the close of the trade`, columns, rows: orders })}
+    <p class="faint">${meaning}</p>
+  </div>`;
 }

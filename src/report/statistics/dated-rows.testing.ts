@@ -2,7 +2,6 @@ import { seededRandom } from "../../../test/twins/random.ts";
 import type { DatedForecasts } from "../../evaluate/forecast-rows.ts";
 import { type RowsByDate, sortedByDate } from "../../evaluate/rows-by-date.ts";
 import { crossSectionOf } from "../../evaluate/tables.testing.ts";
-import { type DateSkill, DateSkillCollector } from "./over-dates.ts";
 
 /** A row as a plain object, for slow twins. */
 export interface PlainRow {

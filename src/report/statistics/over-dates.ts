@@ -1,6 +1,5 @@
-import { type Day, MILLISECONDS_PER_DAY } from "../../contract/market/dates.ts";
+import { MILLISECONDS_PER_DAY } from "../../contract/market/dates.ts";
 import { type Band, MIN_DATES, meanQuantile } from "../../contract/output/test-quantile.ts";
-import type { OnDate } from "../../evaluate/cross-section.ts";
 import { type ForecastRows, labelled } from "../../evaluate/forecast-rows.ts";
 import { meanError } from "../../evaluate/mean-test.ts";
 import { eachDate, type RowsByDate, sortedByDate } from "../../evaluate/rows-by-date.ts";
@@ -8,15 +7,21 @@ import { mean } from "../../evaluate/statistics.ts";
 
 export type { Band };
 
-/** Half the width of a 95 % band in errors of `meanError`. @param dates of the error, at least MIN_DATES. */
-function bandQuantile(dates: number): number {
-  return meanQuantile(dates, 0.975);
-}
+/** Of the one-sided test: bands of 90 % and of 95 %. */
+export type Probability = 0.95 | 0.975;
 
-/** The 95 % band of an estimate. @param error over `dates`, as of `meanError`; without an error there is no band. */
-export function bandOf(value: number | null, error: number | null, dates: number): Band | null {
+/**
+ * The band of an estimate, of 95 % if nothing else is said.
+ * @param error over `dates`, as of `meanError`; without an error there is no band.
+ */
+export function bandOf(
+  value: number | null,
+  error: number | null,
+  dates: number,
+  probability: Probability = 0.975,
+): Band | null {
   if (value === null || error === null || dates < MIN_DATES) return null;
-  const half = bandQuantile(dates) * error;
+  const half = meanQuantile(dates, probability) * error;
   return { low: value - half, high: value + half };
 }
 
@@ -29,9 +34,9 @@ function errorOverDates(values: Float64Array): number | null {
   return values.length < MIN_DATES ? null : meanError(values);
 }
 
-/** The 95 % band of a mean over dates. @param values in time order. */
-export function meanBand(values: Float64Array): Band | null {
-  return bandOf(mean(values), errorOverDates(values), values.length);
+/** The band of a mean over dates. @param values in time order. */
+export function meanBand(values: Float64Array, probability?: Probability): Band | null {
+  return bandOf(mean(values), errorOverDates(values), values.length, probability);
 }
 
 /** Sums over the rows of each date: a ratio of their totals is a mean, a share or an R² over rows. */
@@ -41,7 +46,7 @@ export interface DateSums {
   readonly denominators: Float64Array;
 }
 
-/** A ratio of totals over dates, its standard error and its 95 % band. */
+/** A ratio of totals over dates, its standard error and its band. */
 interface DateRatio {
   readonly ratio: number;
   readonly error: number | null;
@@ -52,43 +57,29 @@ interface DateRatio {
  * The ratio r = sum of a / sum of b over dates, and its error with dates as the units, since the rows of a date move together: the
  * error of the mean of the linearised values a - r b, divided by the mean of b (Cochran, "Sampling Techniques", 1977, 6.4).
  */
-export function ratioOverDates({ numerators, denominators }: DateSums): DateRatio {
+export function ratioOverDates({ numerators, denominators }: DateSums, probability?: Probability): DateRatio {
   const weight = mean(denominators);
   const ratio = mean(numerators) / weight;
   const linearised = errorOverDates(numerators.map((a, i) => a - ratio * denominators[i]!));
   const error = linearised === null ? null : linearised / weight;
-  return { ratio, error, band: bandOf(ratio, error, numerators.length) };
+  return { ratio, error, band: bandOf(ratio, error, numerators.length, probability) };
 }
 
-type Term = (realised: number, predicted: number) => number;
-
-/** What a row adds to the sums of its date. */
-export interface RowTerms {
-  readonly numerator: Term;
-  readonly denominator: Term;
-}
-
-const isSigned = (y: number, p: number) => y !== 0 && p !== 0;
-
-/** The share of equal signs, over rows where neither side is 0. */
-export const HIT_RATE: RowTerms = {
-  numerator: (y, p) => (isSigned(y, p) && y > 0 === p > 0 ? 1 : 0),
-  denominator: (y, p) => (isSigned(y, p) ? 1 : 0),
-};
-
-/** Sums by date, ascending, for dates whose denominator is above 0. @param rows labelled. */
-export function dateSums(rows: RowsByDate, { numerator, denominator }: RowTerms): DateSums {
+/** Rows with equal signs by date, among those where neither side is 0. @param rows labelled. */
+export function signedRows(rows: RowsByDate): DateSums {
   const numerators: number[] = [];
   const denominators: number[] = [];
   for (const { realised, predicted } of eachDate(rows)) {
-    let [above, below] = [0, 0];
+    let [equal, signed] = [0, 0];
     for (let i = 0; i < realised.length; i++) {
-      above += numerator(realised[i]!, predicted[i]!);
-      below += denominator(realised[i]!, predicted[i]!);
+      const [y, p] = [realised[i]!, predicted[i]!];
+      if (y === 0 || p === 0) continue;
+      signed++;
+      if (y > 0 === p > 0) equal++;
     }
-    if (!(below > 0)) continue;
-    numerators.push(above);
-    denominators.push(below);
+    if (signed === 0) continue;
+    numerators.push(equal);
+    denominators.push(signed);
   }
   return { numerators: Float64Array.from(numerators), denominators: Float64Array.from(denominators) };
 }
@@ -100,34 +91,7 @@ export function dateSums(rows: RowsByDate, { numerator, denominator }: RowTerms)
  * @returns null for fewer than MIN_DATES dates with a signed row.
  */
 export function hitRateErrorOf(rows: readonly ForecastRows[]): number | null {
-  return ratioOverDates(dateSums(sortedByDate(rows.map(labelled)), HIT_RATE)).error;
-}
-
-/** IC and RankIC of each date that counts, ascending: shape (n) each. */
-export interface DateSkill {
-  readonly days: Int32Array;
-  readonly ic: Float64Array;
-  readonly rankIc: Float64Array;
-  /** The number of tickers of the date. */
-  readonly tickers: Int32Array;
-}
-
-/** Collects the values of `crossSection` by date. */
-export class DateSkillCollector {
-  readonly #found: { day: Day; ic: number; rankIc: number; tickers: number }[] = [];
-
-  readonly onDate: OnDate = (day, { ic, rankIc }, tickers) => {
-    this.#found.push({ day, ic, rankIc, tickers });
-  };
-
-  collected(): DateSkill {
-    return {
-      days: Int32Array.from(this.#found, ({ day }) => day),
-      ic: Float64Array.from(this.#found, ({ ic }) => ic),
-      rankIc: Float64Array.from(this.#found, ({ rankIc }) => rankIc),
-      tickers: Int32Array.from(this.#found, ({ tickers }) => tickers),
-    };
-  }
+  return ratioOverDates(signedRows(sortedByDate(rows.map(labelled)))).error;
 }
 
 /**
@@ -153,7 +117,7 @@ export function noSkillMean(values: Float64Array, count: number): number {
 /** The quantile times the square root of the long-run variance of one date. */
 function dateHalf(values: Float64Array): number {
   const error = errorOverDates(values);
-  return error === null ? Number.NaN : bandQuantile(values.length) * error * Math.sqrt(values.length);
+  return error === null ? Number.NaN : meanQuantile(values.length, 0.975) * error * Math.sqrt(values.length);
 }
 
 /** Successive positions [from, to) whose days lie in one month, or one year. */
@@ -168,28 +132,22 @@ export interface Period {
 /** @param days ascending. */
 export function months(days: Int32Array): Period[] {
   const found: Period[] = [];
-  for (let i = 0; i < days.length; ) {
-    const { year, month } = monthOf(days[i]!);
-    const from = i;
+  for (let from = 0; from < days.length; ) {
+    const date = new Date(days[from]! * MILLISECONDS_PER_DAY);
+    const [year, month] = [date.getUTCFullYear(), date.getUTCMonth() + 1];
     const end = Date.UTC(year, month, 1) / MILLISECONDS_PER_DAY;
-    while (i < days.length && days[i]! < end) i++;
-    found.push({ year, month, from, to: i });
+    let to = from;
+    while (to < days.length && days[to]! < end) to++;
+    found.push({ year, month, from, to });
+    from = to;
   }
   return found;
 }
 
 /** Like `months`; `month` is that of the first day. */
 export function years(days: Int32Array): Period[] {
-  const found: Period[] = [];
-  for (const month of months(days)) {
-    const last = found.at(-1);
-    if (last?.year === month.year) found[found.length - 1] = { ...last, to: month.to };
-    else found.push(month);
-  }
-  return found;
-}
-
-function monthOf(day: Day): { year: number; month: number } {
-  const date = new Date(day * MILLISECONDS_PER_DAY);
-  return { year: date.getUTCFullYear(), month: date.getUTCMonth() + 1 };
+  return [...Map.groupBy(months(days), ({ year }) => year).values()].map((group) => ({
+    ...group[0]!,
+    to: group.at(-1)!.to,
+  }));
 }
