@@ -28,16 +28,17 @@ export function ModelParameters({ forms }: { readonly forms: Forms }): VNode | u
     if (!isObject(present) || Object.hasOwn(present, parameter.name)) return "";
     return html`<button type="button" aria-label=${`Add ${parameter.name}`} onClick=${() => add(parameter)}>Add</button>`;
   };
-  const columns = [
-    { title: "Parameter", cell: ({ name }: ModelParameter) => name },
-    { title: "Default", cell: ({ byDefault }: ModelParameter) => byDefault ?? "(library)" },
+  return html`<details class="parameters"><summary>All ${parameters.length} parameters of ${model} and their defaults</summary>${table<ModelParameter>(
     {
-      title: "Type or values",
-      cell: ({ choices, takes }: ModelParameter) => (choices.length > 0 ? choices.join(", ") : takes),
+      name: `Parameters of ${model}`,
+      kind: "catalogue",
+      columns: [
+        ["Parameter", "text", ({ name }) => name],
+        ["Default", "text", ({ byDefault }) => byDefault ?? "(library)"],
+        ["Type or values", "text", ({ choices, takes }) => (choices.length > 0 ? choices.join(", ") : takes)],
+        { title: "Add", cell: adding },
+      ],
+      rows: parameters,
     },
-    { title: "", cell: adding },
-  ];
-  return html`<details class="parameters"><summary>All ${parameters.length} parameters of ${model} and their defaults</summary>${table(
-    { name: `Parameters of ${model}`, kind: "catalogue", columns, rows: parameters },
   )}</details>`;
 }

@@ -1,12 +1,9 @@
 import type { VNode } from "preact";
 import { useRef, useState } from "preact/hooks";
-import { searchOf } from "../../client/connection.ts";
 import { MucastApiError, type PreparedBlobs, type PrepareOptions, type Problem } from "../../client/index.ts";
-import { curlLine } from "../../contract/curl-line.ts";
 import { countedRows } from "../../view/figures.ts";
 import { h, html } from "../../view/html.ts";
 import { bdi, bytes } from "../../view/text.ts";
-import { Command } from "../forms/command.ts";
 import { type RawJson, treeWith, valueAt } from "../forms/draft.ts";
 import { useRefusal } from "../forms/faults.ts";
 import { Fields, type FormState, VisibleForm } from "../forms/fields.ts";
@@ -24,8 +21,6 @@ const PRICES =
   "CSV or Parquet, with one column per ticker, or one row per date and ticker. A CSV may be gzipped. Choose a file or drop it on the field.";
 const FEATURES =
   "CSV or Parquet, with one row per date and ticker and one column per feature. Each value must be known at the close of its date.";
-const CURL_HINT =
-  "For any POSIX shell, run in the folder of the files. The same files always give the same blobs.";
 const NO_RESPONSE = "The service did not respond. Send the files again: they give the same blobs.";
 /** Most preparations need one option. */
 const FOLDS = { "": { shown: ["learning_end"], label: "Name, dates, tickers and formats" } };
@@ -38,7 +33,7 @@ interface PrepareFormProps {
 
 /** Prepares both inputs from prices. */
 export function PrepareForm({ schema, onPrepared }: PrepareFormProps): VNode {
-  const { client, baseUrl, hasCredentials, signal: left } = useView();
+  const { client, signal: left } = useView();
   const [tree, setTree] = useState<RawJson>({});
   const [prices, setPrices] = useState<File>();
   const [features, setFeatures] = useState<File>();
@@ -63,15 +58,6 @@ export function PrepareForm({ schema, onPrepared }: PrepareFormProps): VNode {
       setTree(treeWith(tree, ["id"], suggestedId(file.name.replace(/(?:\.[A-Za-z0-9]{1,7}){1,2}$/, ""))));
   };
   const options = tree as Omit<PrepareOptions, "signal" | "features">;
-  const csv = prices?.name ?? "prices.csv";
-  const command = curlLine({
-    method: "POST",
-    url: `${baseUrl}v1/prepare${searchOf({ ...options })}`,
-    hasKey: hasCredentials,
-    ...(features === undefined
-      ? { headers: { "Content-Type": "text/csv" }, body: { file: csv } }
-      : { body: { form: { prices: csv, features: features.name } } }),
-  });
   const send = async (file: File) => {
     const stop = new AbortController();
     clear();
@@ -116,7 +102,6 @@ export function PrepareForm({ schema, onPrepared }: PrepareFormProps): VNode {
       said: named(features),
     })}
     ${h(VisibleForm.Provider, { value: state, children: h(Fields, { members }) })}
-    ${h(Command, { summary: "Show the upload as curl", hint: CURL_HINT, text: command })}
     ${sending && html`<progress max=${Math.max(1, size)} value=${sending.sent} aria-label="Bytes sent" />`}
     <p class="actions"><button type="submit" class="main">Prepare</button>
       ${sending && html`<button type="button" onClick=${() => sending.stop.abort()}>Stop</button>`}</p>

@@ -20,33 +20,21 @@ export function ConfigSection({ operation }: { readonly operation: OperationView
   return h(Loaded<RunConfig | undefined>, {
     read: () => readRunConfig(operation, context),
     show: (config) =>
-      html`${config && html`<section><h2>Inputs and config</h2>${contentsOf(operation, config, context)}</section>`}`,
+      html`${config && html`<section><h2>Inputs and config</h2>${contentsOf(config, context)}</section>`}`,
   });
 }
 
-function contentsOf(
-  { operation }: OperationView,
-  { settings, payload }: RunConfig,
-  { baseUrl, mayWrite }: ViewContext,
-): VNode {
+function contentsOf({ settings, payload }: RunConfig, { baseUrl }: ViewContext): VNode {
   const changed = settings.filter(isChanged);
   const more = changed.length - MAX_SETTINGS;
-  const urls = BLOBS.flatMap((member) => {
+  const inputs = BLOBS.map((member): Fact | false => {
     const url = valueAt(payload, [member]);
-    return typeof url === "string" ? [[member, url] as const] : [];
-  });
-  const inputs = urls.map(([member, url]): Fact => {
+    if (typeof url !== "string") return false;
     const name = url.startsWith(`${baseUrl}data/`) ? url.slice(`${baseUrl}data/`.length) : "";
     const isOwn = /^[A-Za-z0-9_.-]{1,100}$/.test(name);
     return [labelOf(member)!, isOwn ? h(Download, { name, words: name, kind: "plain" }) : code(url)];
   });
-  const params = new URLSearchParams(
-    urls.filter(([member]) => BLOBS.indexOf(member) < 2).map(([...pair]) => pair),
-  );
-  const isComplete = params.size === 2;
-  if (operation === "run_dl_job") params.set("operation", operation);
   return html`${facts(inputs)}
-    ${mayWrite && isComplete && html`<p><a href=${`#/job?${params}`}>New job with these inputs</a></p>`}
     ${
       changed.length === 0
         ? html`<p class="hint">Every setting has its default.</p>`

@@ -4,10 +4,10 @@ import { shortVisibleText } from "../../contract/visible-text.ts";
 import { countedRows, figure, muRange, NO_FIGURE, type Unit } from "../../view/figures.ts";
 import { h, html } from "../../view/html.ts";
 import { bar } from "../../view/marks.ts";
-import { type Column, table } from "../../view/table.ts";
+import { table } from "../../view/table.ts";
 import { bdi } from "../../view/text.ts";
 import { Loaded, useView } from "../view.ts";
-import { answers } from "./answers.ts";
+import { answersOf } from "./answers.ts";
 import { qualityTable } from "./quality.ts";
 
 /** Maximum number of tickers in the table, those with the largest |mu|; the report has all. */
@@ -19,7 +19,7 @@ export function Forecast({ operation }: { readonly operation: OperationView }): 
   return html`<section class="forecast">
     ${h(Loaded<ForecastView>, {
       read: () => client.getForecast(operation.id, { limit: MAX_TICKERS, signal }),
-      show: (view) => html`${answers(view, operation)}
+      show: (view) => html`${answersOf(view, operation)}
         ${
           view.forecasts.length > 0 &&
           html`<h2>${view.forecasts.length < view.count ? `The ${view.forecasts.length} largest forecasts` : "Forecasts"}</h2>
@@ -34,7 +34,7 @@ export function Forecast({ operation }: { readonly operation: OperationView }): 
 
 type TickerForecast = ForecastView["forecasts"][number];
 
-/** How good the forecasts of a ticker were on its score rows. */
+/** How good the forecasts of a ticker were on its score rows; one that no ticker has, as without score rows, has no column. */
 const QUALITIES: readonly (readonly [
   title: string,
   unit: Unit,
@@ -45,31 +45,32 @@ const QUALITIES: readonly (readonly [
   ["Coverage", "coverage", ({ coverage }) => coverage?.coverage],
 ];
 
-/** A quality that no ticker has, as without score rows, has no column. */
 function forecastTable({ forecasts, window, intervals }: ForecastView): VNode {
   const low = Math.min(0, ...forecasts.map(({ mu }) => mu));
   const high = Math.max(0, ...forecasts.map(({ mu }) => mu));
-  const columns: Column<TickerForecast>[] = [
-    { title: "Ticker", cell: ({ ticker }) => bdi(ticker, 40) },
-    {
-      title: "mu",
-      kind: "mu",
-      cell: ({ mu, mu_date }) => {
-        const older = mu_date !== undefined && mu_date !== window.as_of ? ` (as of ${mu_date})` : "";
-        return html`${bar(mu, low, high)}<span>${figure(mu, "mu")}${older}</span>`;
+  return table<TickerForecast>({
+    name: "Forecasts",
+    kind: "numbers cards forecasts",
+    columns: [
+      { title: "Ticker", cell: ({ ticker }) => bdi(ticker, 40) },
+      {
+        title: "mu",
+        kind: "mu",
+        cell: ({ mu, mu_date }) => {
+          const older = mu_date !== undefined && mu_date !== window.as_of ? ` (as of ${mu_date})` : "";
+          return html`${bar(mu, low, high)}<span>${figure(mu, "mu")}${older}</span>`;
+        },
       },
-    },
-  ];
-  if (intervals !== null)
-    columns.push({
-      title: `${Number((100 * (1 - intervals.alpha)).toPrecision(6))}\u202f% interval`,
-      kind: "interval",
-      cell: ({ interval }) => (interval === undefined ? NO_FIGURE : muRange(interval.lower, interval.upper)),
-    });
-  for (const [title, unit, value] of QUALITIES)
-    if (forecasts.some((each) => value(each) != null))
-      columns.push({ title, cell: (forecast) => figure(value(forecast), unit) });
-  return table({ name: "Forecasts", kind: "numbers cards forecasts", columns, rows: forecasts });
+      intervals !== null && {
+        title: `${Number((100 * (1 - intervals.alpha)).toPrecision(6))}\u202f% interval`,
+        kind: "interval",
+        cell: ({ interval }) =>
+          interval === undefined ? NO_FIGURE : muRange(interval.lower, interval.upper),
+      },
+      ...QUALITIES.filter(([, , value]) => forecasts.some((each) => value(each) != null)),
+    ],
+    rows: forecasts,
+  });
 }
 
 /** What choosing among candidates was worth; the report has them all. */
