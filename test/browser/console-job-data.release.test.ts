@@ -130,25 +130,3 @@ test("hostile and many blobs: five sets are shown, older ones are folded, and ha
     await close();
   }
 });
-
-test("a wide screen shows the JSON beside the fields as it changes, a narrow one below them", async () => {
-  const { page, unwanted, close } = await open("#/job");
-  const place = (selector: string) =>
-    page.evaluate<{ left: number; top: number; bottom: number }>(
-      `document.querySelector(${JSON.stringify(selector)}).getBoundingClientRect().toJSON()`,
-    );
-  assert.ok((await place("textarea.raw")).left > (await place(".fields")).left);
-  await page.selectOption(control("model"), "lasso");
-  assert.deepEqual(JSON.parse(await sentText(page)), { config: { "ML params": { model: "lasso" } } });
-  await page.fill("textarea.raw", '{"config": ');
-  await page.waitForSelector("text=The JSON has an error. Until you fix it");
-  assert.equal(await page.evaluate("document.querySelector('.fields').disabled"), true);
-  await page.fill("textarea.raw", '{"config": {"ML params": {"model": "ridge", "scaler": "standard"}}}');
-  assert.equal(await page.evaluate("document.querySelector('.fields').disabled"), false);
-  assert.equal(await page.inputValue(control("model")), "ridge");
-  await page.waitForSelector("text=More settings (1 set)");
-  await page.setViewportSize(NARROW);
-  assert.ok((await place("textarea.raw")).top > (await place(".fields")).bottom);
-  assert.deepEqual(unwanted, []);
-  await close();
-});

@@ -98,8 +98,10 @@ export function treeWith(tree: RawJson | undefined, path: Path, value: RawJson |
   if (key === undefined || (value === undefined && valueAt(tree, path) === undefined))
     return value ?? tree ?? {};
   const inner = rest.length === 0 ? value : treeWith(valueAt(tree, [key]), rest, value);
-  if (Array.isArray(tree) && typeof key === "number")
-    return tree.toSpliced(key, 1, ...(inner === undefined ? [] : [inner]));
+  if (typeof key === "number") {
+    const entries: readonly RawJson[] = Array.isArray(tree) ? tree : [];
+    return entries.toSpliced(key, 1, ...(inner === undefined ? [] : [inner]));
+  }
   const members = new Map(isObject(tree) ? Object.entries(tree) : []);
   if (inner === undefined) members.delete(String(key));
   else members.set(String(key), inner);

@@ -1,17 +1,17 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { FormSchemas } from "../../contract/api/published-schemas.ts";
 import { formSchemasText } from "../../service/http/page-routes.ts";
-import { readTree } from "./payload-tree.ts";
+import { readTree } from "./draft.ts";
+import { readForms } from "./schema.ts";
 import { differencesOf, isChanged, settingName, settingsOf } from "./settings.ts";
 
-const schemas = JSON.parse(formSchemasText()) as FormSchemas;
+const forms = readForms(formSchemasText());
 
 const settings = (operation: string, payload: object | string) =>
   settingsOf(
     operation,
     readTree(typeof payload === "string" ? payload : JSON.stringify(payload), "payload"),
-    schemas,
+    forms,
   );
 
 const named = (operation: string, payload: object | string) =>
