@@ -41,7 +41,10 @@ export function delayedOrders(
       return { delay: delay + step, ...ordersAcross([]), dates: values.length, ...order };
     });
   }
-  return ordersByDate(rows, steps).map((dates, i) => ({ delay: delay + steps[i]!, ...ordersAcross(dates) }));
+  return ordersByDate(rows, steps, true).map((dates, i) => ({
+    delay: delay + steps[i]!,
+    ...ordersAcross(dates),
+  }));
 }
 
 /** Shape (rows): the ticker's label at the date that is `step` dates later; NaN if it has none there. */
@@ -68,12 +71,14 @@ interface SortedDate extends DateRange {
 /** The dates that can count, whichever labels their forecasts are compared with. @param tickers by number, of all rows, date after date. */
 function datesWithFifths(layout: DateLayout, tickers: Float64Array, predicted: Float64Array): SortedDate[] {
   const dates: SortedDate[] = [];
-  /** The fifth of each ticker on the date before, if that has both ends. */
-  let before: ReadonlyMap<number, number> | undefined;
+  const count = tickers.reduce((most, ticker) => Math.max(most, ticker + 1), 0);
+  /** The fifth of each ticker on the date before, -1 without one, if that date has both ends. */
+  let before: Int8Array | undefined;
   for (const { day, from, to } of datesWith(layout)) {
     const fifths = quantilesOf(predicted.subarray(from, to), FIFTHS);
     const hasEnds = to - from >= MIN_ORDER_TICKERS && ENDS.every((end) => fifths.includes(end));
-    const now = new Map(Array.from(fifths, (fifth, i) => [tickers[from + i]!, fifth]));
+    const now = new Int8Array(count).fill(-1);
+    for (let i = from; i < to; i++) now[tickers[i]!] = fifths[i - from]!;
     if (hasEnds && before !== undefined) {
       const [top, bottom] = ENDS.map((end) => replacedShare(before!, now, end)) as [number, number];
       if (!Number.isNaN(top + bottom)) dates.push({ day, from, to, fifths, replaced: (top + bottom) / 2 });
@@ -87,15 +92,21 @@ function datesWithFifths(layout: DateLayout, tickers: Float64Array, predicted: F
  * The share of the tickers of a fifth that were in another one on the date before. Tickers without a forecast then do not count; NaN if none
  * counts.
  */
-function replacedShare(before: ReadonlyMap<number, number>, now: ReadonlyMap<number, number>, fifth: number) {
-  const held = [...now].filter(([ticker, own]) => own === fifth && before.has(ticker));
-  return held.filter(([ticker]) => before.get(ticker) !== fifth).length / held.length;
+function replacedShare(before: Int8Array, now: Int8Array, fifth: number): number {
+  let [held, replaced] = [0, 0];
+  for (let ticker = 0; ticker < now.length; ticker++) {
+    if (now[ticker] !== fifth || before[ticker]! < 0) continue;
+    held++;
+    if (before[ticker] !== fifth) replaced++;
+  }
+  return replaced / held;
 }
 
 /** What the order of the forecasts of a date is worth. */
 export interface DateOrder {
   readonly day: Day;
   readonly ic: number;
+  /** NaN unless ranks are wanted. */
   readonly rankIc: number;
   /** The mean simple return of each fifth, the lowest forecasts first; NaN without a label. */
   readonly returns: Float64Array;
@@ -106,7 +117,11 @@ export interface DateOrder {
 }
 
 /** For each step, how many dates later the labels are than their own, the dates that count as in `delayedOrders`. */
-export function ordersByDate(rows: readonly ForecastRows[], steps: readonly number[]): DateOrder[][] {
+export function ordersByDate(
+  rows: readonly ForecastRows[],
+  steps: readonly number[],
+  hasRanks = false,
+): DateOrder[][] {
   const ordered = inTickerOrder(rows).filter(({ days }) => days.length > 0);
   const layout = dateLayout(ordered);
   const laid = (of: (row: ForecastRows, number: number) => Float64Array) =>
@@ -116,7 +131,7 @@ export function ordersByDate(rows: readonly ForecastRows[], steps: readonly numb
   const dates = datesWithFifths(layout, tickers, predicted);
   return steps.map((step) => {
     const labels = laid((row) => laterLabels(row, layout, step));
-    return dates.flatMap((date) => orderOf(date, predicted, labels) ?? []);
+    return dates.flatMap((date) => orderOf(date, predicted, labels, hasRanks) ?? []);
   });
 }
 
@@ -125,8 +140,10 @@ function orderOf(
   { day, from, fifths, replaced }: SortedDate,
   predicted: Float64Array,
   labels: Float64Array,
+  hasRanks: boolean,
 ): DateOrder | undefined {
-  const known = [...fifths.keys()].filter((i) => !Number.isNaN(labels[from + i]!));
+  const known: number[] = [];
+  for (let i = 0; i < fifths.length; i++) if (!Number.isNaN(labels[from + i]!)) known.push(i);
   const [p, y] = [valuesAt(predicted.subarray(from), known), valuesAt(labels.subarray(from), known)];
   if (known.length < MIN_ORDER_TICKERS || isConstant(p) || isConstant(y)) return undefined;
   const [sums, counts] = [new Float64Array(FIFTHS), new Float64Array(FIFTHS)];
@@ -137,7 +154,7 @@ function orderOf(
   const returns = sums.map((sum, fifth) => sum / counts[fifth]!);
   const spread = BASIS_POINTS * (returns[ENDS[0]!]! - returns[ENDS[1]!]!);
   if (Number.isNaN(spread)) return undefined;
-  const rankIc = correlation(averageRanks(p), averageRanks(y))!;
+  const rankIc = hasRanks ? correlation(averageRanks(p), averageRanks(y))! : Number.NaN;
   return { day, ic: correlation(p, y)!, rankIc, returns, spread, replaced };
 }
 

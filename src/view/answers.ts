@@ -10,7 +10,7 @@ import type { DelayedOrder } from "../contract/output/metrics-schemas.ts";
 import { nextStep } from "../contract/output/next-step.ts";
 import { type Band, bandFromT } from "../contract/output/test-quantile.ts";
 import type { RowsVerdict, Verdict } from "../contract/output/verdict.ts";
-import { bandFigure, figure, muRange, type Unit } from "./figures.ts";
+import { bandFigure, figure, type Unit } from "./figures.ts";
 import { type Child, html } from "./html.ts";
 import { strip } from "./marks.ts";
 
@@ -102,7 +102,7 @@ function answer(question: string, words: Child, figures: readonly Figure[] = [])
   const within = figures.flatMap(({ value, band }) => [value ?? 0, ...(band ? [band.low, band.high] : [])]);
   const lines = figures.map(({ name, unit, value, band, reference = 0 }) => {
     if (value == null) return undefined;
-    const range = band && (unit === "mu" ? muRange(band.low, band.high) : bandFigure(band, unit));
+    const range = band && bandFigure(band, unit);
     return html`<dd class="figure"><span class="name">${name}</span> ${figure(value, unit)}
       ${range && html`<span class="detail">90\u202f% band ${range}</span>`}
       ${strip({ value, ...band, reference }, figures.length > 1 ? within : [])}</dd>`;

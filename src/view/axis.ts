@@ -137,7 +137,7 @@ function tickTexts(ticks: readonly number[], unit: Unit): readonly string[] {
 
 /** The steps between the labels of dates, in months. */
 const MONTH_STEPS = [1, 3, 12, 24, 60, 120, 240, 600, 1_200];
-const MAX_DAY_LABELS = 6;
+const MAX_DAY_LABELS = 5;
 
 /** The starts of months, quarters or years between two days; for a span without two such starts, its two ends. */
 function dayLabels(first: Day, last: Day, at: (day: Day, text: string) => AxisLabel): readonly AxisLabel[] {

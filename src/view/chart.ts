@@ -152,7 +152,7 @@ export function extentsOf({ x, y, marks }: Chart): {
 const given = (marks: Chart["marks"]) => marks.filter((mark) => mark !== false);
 
 function* coordinates(marks: readonly Mark[], of: 0 | 1): Iterable<number> {
-  for (const { points } of marks) for (const point of points) yield point[of];
+  for (const { points } of marks) for (const point of points) if (!point.some(Number.isNaN)) yield point[of];
 }
 
 /** @param name what it shows, in a sentence: its accessible name. @param within further values of its axes. */
@@ -168,7 +168,7 @@ export function chart(
   const down = rows === undefined ? (share: number) => gridY(share) : gridX;
   const placed = marks.map(({ kind, name: line, ...mark }) => ({ kind, line, d: pathOf(mark, x, y, down) }));
   const title = typeof yKind === "object" && "title" in yKind && yKind.title;
-  return html`<svg class=${rows === undefined ? "chart" : rowsKind(rows)} role="img" aria-label=${visibleText(name)}
+  return html`<svg class=${rows === undefined ? `chart${title ? " titled" : ""}` : rowsKind(rows)} role="img" aria-label=${visibleText(name)}
     height=${height ?? (rows === undefined ? 160 : Math.max(40, rows * ROW_HEIGHT))} ...${readout(marks, xKind, x, yKind, y)}>
     ${frame(html`${grid(x, (at) => segment(gridX(at), 0, gridX(at), GRID))}
       ${grid(y, (at) => segment(0, gridY(at), GRID, gridY(at)))}
@@ -237,7 +237,7 @@ function yLabels(labels: readonly AxisLabel[], areNames: boolean): readonly VNod
     .map(({ at, text }) => {
       const short = shortVisibleText(text, MAX_NAME);
       const whole = shortVisibleText(text, MAX_TOOLTIP);
-      return html`<text class="y" x="-6" y=${percent(areNames ? at : 1 - at)} dy=".35em">
+      return html`<text class="y" x="-6" y=${percent(areNames ? at : 1 - at)}>
         ${short !== whole && html`<title>${whole}</title>`}${short}
       </text>`;
     });

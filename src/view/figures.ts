@@ -119,12 +119,12 @@ export function countedRows(count: number, noun: string): string {
   return `${figure(count, "count")} ${noun}${count === 1 ? "" : "s"}`;
 }
 
-/** A band as `low to high`. */
+/** A band as `low to high`, of forecasts with the unit once. */
 export function bandFigure(
   { low, high }: { readonly low: number; readonly high: number },
   unit: Unit,
 ): string {
-  return `${figure(low, unit)} to ${figure(high, unit)}`;
+  return unit === "mu" ? muRange(low, high) : `${figure(low, unit)} to ${figure(high, unit)}`;
 }
 
 /** A range of forecasts, such as `−1.5 to +2.0 bp`. An end is null if it does not exist. */

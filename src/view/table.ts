@@ -5,26 +5,26 @@ import { type Child, html } from "./html.ts";
 import { bdi } from "./text.ts";
 
 /** A column: figures of a unit, text such as names, bands, or cells of its own. */
-export type Column<Row> =
+export type ColumnSpec<Row> =
   | readonly [title: string, unit: Unit, value: (row: Row, i: number) => number | null | undefined]
   | readonly [title: string, kind: "text", text: (row: Row, i: number) => string]
   | readonly [title: string, kind: "band", unit: Unit, band: (row: Row, i: number) => Band | null | undefined]
-  | Cells<Row>;
+  | Column<Row>;
 
-interface Cells<Row> {
+export interface Column<Row> {
   /** A class of its cells, such as `number`, which aligns them to the right. */
   readonly kind?: string;
   readonly title: Child;
-  cell(row: Row, i: number): Child;
+  cell(row: Row, i?: number): Child;
 }
 
-function cellsOf<Row>(column: Column<Row>): Cells<Row> {
-  if (!Array.isArray(column)) return column as Cells<Row>;
-  const [title, kind, ...rest] = column as Exclude<Column<Row>, Cells<Row>>;
+function cellsOf<Row>(column: ColumnSpec<Row>): Column<Row> {
+  if (!Array.isArray(column)) return column as Column<Row>;
+  const [title, kind, ...rest] = column as Exclude<ColumnSpec<Row>, Column<Row>>;
   const of = rest.at(-1) as (row: Row, i: number) => unknown;
   return {
     title,
-    cell: (row, i) => {
+    cell: (row, i = 0) => {
       const value = of(row, i);
       if (kind === "text") return bdi(value as string);
       if (kind !== "band") return figure(value as number | null | undefined, kind);
@@ -45,7 +45,7 @@ export interface Table<Row> {
   /** Of the box that scrolls, for screen readers. */
   readonly name: string;
   /** The first one is the header of its row. */
-  readonly columns: readonly (Column<Row> | false)[];
+  readonly columns: readonly (ColumnSpec<Row> | false)[];
   readonly rows: readonly Row[];
   /** Classes of the table: with `cards`, each row is a card on a narrow screen, whose cells have the titles of their columns. */
   readonly kind?: string;
@@ -59,7 +59,7 @@ export function table<Row>({ name, columns, rows, kind = "numbers", order, keyOf
   const shown = columns.filter((column) => column !== false).map(cellsOf);
   const [first, ...others] = shown;
   const isCards = kind.includes("cards");
-  return html`<div class="scroll" tabindex="0" role="region" aria-label=${name}>
+  return html`<div class="scroll" tabindex="0" role="group" aria-label=${name}>
     <table class=${kind}>
       <thead><tr>${shown.map((column, i) => head(column, i, order))}</tr></thead>
       <tbody>${rows.map(
@@ -89,7 +89,7 @@ export function numbers<Row>({ rows, ...rest }: Table<Row>): VNode {
   </details>`;
 }
 
-function head<Row>({ title, kind }: Cells<Row>, i: number, order: TableOrder | undefined): VNode {
+function head<Row>({ title, kind }: Column<Row>, i: number, order: TableOrder | undefined): VNode {
   if (order === undefined || title === "") return html`<th scope="col" class=${kind}>${title}</th>`;
   const direction = order.isDescending ? "descending" : "ascending";
   return html`<th scope="col" class=${kind} aria-sort=${order.column === i ? direction : undefined}>

@@ -4,7 +4,6 @@ import { test } from "node:test";
 import { eventuallyTrue } from "../service/eventually.testing.ts";
 import { isScrolledAway, judge } from "./browser.testing.ts";
 import {
-  control,
   NARROW,
   open,
   operations,

@@ -1,9 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { MucastClient } from "../../src/client/client.ts";
-import { MucastError } from "../../src/contract/errors/errors.ts";
 import type { AuditBlob } from "../../src/contract/output/audit-blob.ts";
-import { problemOf } from "../../src/contract/problems/problem.ts";
 import { mlText } from "../../src/outputs/outputs.testing.ts";
 import { VERDICT } from "../../src/service/http/examples.ts";
 import { hold, release } from "../service/core.testing.ts";

@@ -2,19 +2,17 @@ import type { OperationView } from "../../client/index.ts";
 import { closeName, summaryIc } from "../../contract/output/later-close.ts";
 import { bandFigure, countedRows, figure, muRange, type Unit } from "../../view/figures.ts";
 import { type Child, html } from "../../view/html.ts";
+import type { Column } from "../../view/table.ts";
 import { bdi, code, duration, moment } from "../../view/text.ts";
 import { KINDS, kindOf, modelOf, STATUSES, stageWords, statusBadge } from "../words.ts";
 
 /** A column of the table of runs. */
-interface RunColumn {
-  /** A class of its cells. */
-  readonly kind?: string;
+interface RunColumn extends Column<OperationView> {
   /** Its name in the address. */
   readonly key: string;
   readonly title: string;
   /** Whether it is sorted from the largest at first, as numbers and times are. */
   readonly isDescending?: boolean;
-  cell(operation: OperationView): Child;
   /** The value to sort by; undefined if the run has none. */
   value(operation: OperationView): number | string | undefined | null;
 }

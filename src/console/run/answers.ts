@@ -10,17 +10,20 @@ import { dataName } from "../list/run-columns.ts";
 import { modelOf, ownOf } from "../words.ts";
 import { plainVerdict, verdictWords } from "./verdict-words.ts";
 
-/** The first screen, as that of a report. */
-export function answersOf(view: ForecastView, run: OperationView): VNode {
+/** The class of each state: only skill with correct sizes is good, and missing evidence is no fault. */
+const TONES: Readonly<Record<string, string>> = { skill: "good", worse: "failed" };
+
+/** The first screen of a run, as that of its report. */
+export function runAnswers(view: ForecastView, run: OperationView): VNode {
   const { verdict, metrics, intervals } = view;
   const judged = verdict?.judged.find(({ rows }) => rows === verdict.rows);
   return answers({
     forecast: forecastWords(view, run),
-    skill: verdict ? skillWords(view) : html`<p>The output has no row to judge.</p>`,
+    skill: verdict && skillWords(view),
     verdict,
     judged,
     orders: (verdict?.rows === "out_of_fold" ? metrics.out_of_fold : metrics.score)?.by_delay,
-    alpha: intervals === null ? null : intervals.alpha,
+    alpha: intervals?.alpha ?? null,
     coverage: judged?.rows === "score" ? intervals?.pooled.coverage : judged?.intervals?.figure,
   });
 }
@@ -30,10 +33,12 @@ function forecastWords(view: ForecastView, run: OperationView): VNode {
   if (count === 0) return html`<p>The output has no forecast.</p>`;
   const returns = returnsText(window.delay);
   const what = `(mu) of ${countedRows(count, "ticker")} as of ${window.as_of}`;
-  const words = forecasts.every(({ mu }) => mu === 0)
+  const by = html`, by ${bdi(modelOf(run) ?? "the model", 60)} on ${bdi(dataName(run), 80)}`;
+  const areZero = forecasts.length > 0 && forecasts.every(({ mu }) => mu === 0);
+  const words = areZero
     ? `The ${returns} ${what} are all 0`
-    : html`${returns[0]!.toUpperCase()}${returns.slice(1)} ${what}, by ${bdi(modelOf(run) ?? "the model", 60)} on ${bdi(dataName(run), 80)}`;
-  return html`<p>${words}.${smallFactor(view)}</p>`;
+    : `${returns[0]!.toUpperCase()}${returns.slice(1)} ${what}`;
+  return html`<p>${words}${areZero ? "" : by}.${smallFactor(view)}</p>`;
 }
 
 function smallFactor({ forecasts, verdict, metrics }: ForecastView): string {
@@ -44,9 +49,6 @@ function smallFactor({ forecasts, verdict, metrics }: ForecastView): string {
   const words = smallFactorSentences({ factors, slope, hasModel, verdict });
   return words === undefined ? "" : ` ${words}`;
 }
-
-/** The class of each state: only skill with correct sizes is good, and missing evidence is no fault. */
-const TONES: Readonly<Record<string, string>> = { skill: "good", worse: "failed" };
 
 /** The verdict in one sentence, and its statistics on demand. */
 function skillWords({ verdict, refits }: ForecastView): VNode {

@@ -7,7 +7,7 @@ import { bar } from "../../view/marks.ts";
 import { table } from "../../view/table.ts";
 import { bdi } from "../../view/text.ts";
 import { Loaded, useView } from "../view.ts";
-import { answersOf } from "./answers.ts";
+import { runAnswers } from "./answers.ts";
 import { qualityTable } from "./quality.ts";
 
 /** Maximum number of tickers in the table, those with the largest |mu|; the report has all. */
@@ -19,7 +19,7 @@ export function Forecast({ operation }: { readonly operation: OperationView }): 
   return html`<section class="forecast">
     ${h(Loaded<ForecastView>, {
       read: () => client.getForecast(operation.id, { limit: MAX_TICKERS, signal }),
-      show: (view) => html`${answersOf(view, operation)}
+      show: (view) => html`${runAnswers(view, operation)}
         ${
           view.forecasts.length > 0 &&
           html`<h2>${view.forecasts.length < view.count ? `The ${view.forecasts.length} largest forecasts` : "Forecasts"}</h2>

@@ -1,9 +1,10 @@
 import { MucastError } from "../../contract/errors/errors.ts";
 import { formatDay } from "../../contract/market/dates.ts";
+import { MIN_ORDER_TICKERS } from "../../contract/output/later-close.ts";
 import { forecastTable, tableRows } from "../../evaluate/forecast-table.ts";
-import { headlined, verdictOf, withWarning } from "../../evaluate/verdict/verdict.ts";
+import { finiteOrNull, mean } from "../../evaluate/statistics.ts";
+import { headlined, withWarning } from "../../evaluate/verdict/verdict.ts";
 import type { OutputDocument } from "../../outputs/open-document.ts";
-import { scoreVerdict } from "../../outputs/output-verdict.ts";
 import { type OutputEvidence, outputEvidence } from "./output-evidence.ts";
 
 /** Numbers that differ by less than this are equal up to rounding: relative, and absolute near 0. */
@@ -14,7 +15,7 @@ const ABSOLUTE = 1e-12;
 const NOT_COMPUTABLE = new Set(["high_volatility", "by_volatility", "prequential", "r2_mean"]);
 
 /**
- * The evidence that an output provides, once its metrics, its mu and the figures of its verdict equal those that its own forecasts give
+ * The evidence that an output provides, once its metrics, its mu and the order of its verdict equal those that its own forecasts give
  * by the code of the job. What the output lacks, because an older version wrote it, is not compared.
  * @throws MucastError invalid_data with the name of the first figure that differs, and both values.
  */
@@ -33,27 +34,20 @@ export function checkedEvidence(output: OutputDocument): OutputEvidence {
   }
   check("metrics.score", metrics.score, table);
   if (coverage !== undefined) check("metrics.intervals", metrics.intervals, coverage);
-  const judged = new Map([["score", scoreVerdict(document, rows).judged[0]!]]);
+  const orders = new Map([["score", evidence.dates.ic]]);
   if (outOfFold !== undefined) {
-    const tested = forecastTable(tableRows(outOfFold));
+    const ics: number[] = [];
+    const tested = forecastTable(tableRows(outOfFold), undefined, (_, { ic }, tickers) => {
+      if (tickers >= MIN_ORDER_TICKERS) ics.push(ic);
+    });
     check("metrics.out_of_fold", metrics.out_of_fold, tested);
     check("cross_validation", document.cross_validation, tested.by_ticker);
-    judged.set(
-      "out_of_fold",
-      verdictOf([{ rows: "out_of_fold", forecasts: outOfFold }], undefined).judged[0]!,
-    );
+    orders.set("out_of_fold", Float64Array.from(ics));
   }
-  for (const [i, recorded] of (verdict?.judged ?? []).entries()) {
-    const found = judged.get(recorded.rows);
-    // Orders over time need the deviations of labels, which outputs of 0.2.0 lack.
-    if (found?.order.form !== "cross_section") continue;
-    const { figure, dates } = found.order;
-    check(`verdict.judged.${i}.order`, recorded.order, { figure, dates });
-    check(
-      `verdict.judged.${i}.sizes.against.zero.r2`,
-      recorded.sizes.against.zero.r2,
-      found.sizes.against.zero.r2,
-    );
+  for (const [i, { rows: on, order }] of (verdict?.judged ?? []).entries()) {
+    const ics = order.form === "cross_section" ? orders.get(on) : undefined;
+    if (ics !== undefined)
+      check(`verdict.judged.${i}.order`, order, { dates: ics.length, figure: finiteOrNull(mean(ics)) });
   }
   if (verdict !== undefined && verdict.judged.length > 0) {
     const { state, rows: on } = withWarning(headlined(verdict.judged), document.warnings);

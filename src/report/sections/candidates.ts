@@ -5,7 +5,7 @@ import { MIN_DATES } from "../../contract/output/test-quantile.ts";
 import { bandAround0, lineOf } from "../../view/chart.ts";
 import { bandFigure, countedRows, figure, NO_FIGURE, wholePercent } from "../../view/figures.ts";
 import { html } from "../../view/html.ts";
-import { type Column, numbers, table } from "../../view/table.ts";
+import { type ColumnSpec, numbers, table } from "../../view/table.ts";
 import { absent, panelSection, type ReportPanel, type Section } from "../section.ts";
 import { gainBand } from "../statistics/gain-band.ts";
 import { noSkillFunnel } from "../statistics/over-dates.ts";
@@ -55,7 +55,7 @@ function candidatesPanel(choice: OutputChoice, areNetworks: boolean): ReportPane
       ? ` Picking the best afterwards would claim ${figure(optimism, unit)} too much.`
       : "";
   type Candidate = OutputChoice["candidates"][number] & { readonly number: number };
-  const columns: readonly Column<Candidate>[] = [
+  const columns: readonly ColumnSpec<Candidate>[] = [
     ["Candidate", "text", ({ label }) => cut(label, MAX_LABEL_LENGTH)],
     ["Number", "text", ({ number }) => String(number)],
     ["R², held out", "r2", ({ r2 }) => r2],

@@ -11,7 +11,7 @@ import {
   wholePercent,
 } from "../../view/figures.ts";
 import { html } from "../../view/html.ts";
-import { type Column, numbers, table } from "../../view/table.ts";
+import { type ColumnSpec, numbers, table } from "../../view/table.ts";
 import { sentence } from "../../view/text.ts";
 import { judgedSet, type OutputEvidence, slopeOf } from "../evidence/output-evidence.ts";
 import type { PairedDifference, PairedDifferences } from "../evidence/paired-differences.ts";
@@ -40,12 +40,14 @@ export const comparisonSection: Section = {
           rows: metrics,
           columns: [
             ["Metric", "text", ({ name }) => name],
-            ...names.map((name, k): Column<Metric> => [
-              name,
-              "text",
-              ({ unit, better, values }) =>
-                better === "near 0" ? signedFigure(values[k]!, unit) : figure(values[k], unit),
-            ]),
+            ...names.map(
+              (name, k): ColumnSpec<Metric> => [
+                name,
+                "text",
+                ({ unit, better, values }) =>
+                  better === "near 0" ? signedFigure(values[k]!, unit) : figure(values[k], unit),
+              ],
+            ),
             isPair && ["Difference", "text", differenceOf],
             ["Better", "text", ({ better }) => better],
           ],

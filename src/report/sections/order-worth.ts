@@ -6,10 +6,10 @@ import { costOf, type DateOrder, delayedOrders, ordersByDate } from "../../evalu
 import { asRanked, concatenate } from "../../evaluate/forecast-rows.ts";
 import { smoothForecasts } from "../../evaluate/smoothing.ts";
 import { mean } from "../../evaluate/statistics.ts";
-import { columnsOf, level, lineOf, whiskersOf } from "../../view/chart.ts";
+import { columnsOf, lineOf, whiskersOf } from "../../view/chart.ts";
 import { bandFigure, countedRows, figure, type Unit, wholePercent } from "../../view/figures.ts";
 import { html } from "../../view/html.ts";
-import { type Column, numbers } from "../../view/table.ts";
+import { type ColumnSpec, numbers } from "../../view/table.ts";
 import { type OutputEvidence, whyNoOrder } from "../evidence/output-evidence.ts";
 import type { ReportedOutput } from "../evidence/reported-outputs.ts";
 import { absent, panelSection, type ReportPanel } from "../section.ts";
@@ -132,9 +132,8 @@ function spreadPanel(dates: readonly DateOrder[]): ReportPanel {
     sentence: `The top fifth minus the bottom fifth adds up to ${figure(sums.at(-1)!, "return")} over ${countedRows(days.length, "date")}, ${figure(mean(spread), "mu")} a day${within}; after costs of ${costs}, ${figure(netSums.at(-1)!, "return")}, ${figure(mean(net), "mu")} a day. This is not a strategy.`,
     chart: {
       x: "days",
-      y: { unit: "return" },
+      y: { unit: "return", within: [0] },
       marks: [
-        level(0),
         {
           kind: "line",
           shape: "line",
@@ -198,17 +197,21 @@ function horizonsPanel({ rows }: OutputEvidence): ReportPanel {
 
 /** In dates. */
 const HALF_LIVES = [0, 1, 2, 3, 5, 10];
+/** Smoothing and sorting more rows six times would take several times as long as the rest of a report. */
+const MAX_SMOOTHED_ROWS = 250_000;
 
 /**
  * What the spread is worth after costs if forecasts are smoothed, at two closes; nothing for a smoothed or older output, for few tickers, or if
- * each ticker's forecasts have a factor of their own, which smoothing comes before.
+ * each ticker's forecasts have a factor of their own, which smoothing comes before, or for too many rows.
  */
 function halfLifePanels(evidence: OutputEvidence): ReportPanel[] {
   const { document, judgedRows } = evidence;
   const { delay = 0 } = document.window;
   const { smoothing, shrinkage = "none" } = document.model;
   if (smoothing !== undefined || !["none", "pooled"].includes(shrinkage as string)) return [];
+  const { score, out_of_fold: folds } = document.metrics;
   if (document.metrics[judgedRows]?.by_delay === undefined) return [];
+  if (score.pooled.n + (folds?.pooled.n ?? 0) > MAX_SMOOTHED_ROWS) return [];
   const orders = ordersByHalfLife(evidence, delay);
   return [delay, delay + 1].flatMap((close, step) => {
     const own = orders.map((all) => all[step]!);
@@ -247,7 +250,7 @@ function netBand(order: DelayedOrder): Band | null {
 const NET_BAND = `${wholePercent(90)} band`;
 
 /** What an order is worth across tickers, with costs. */
-export const ORDER_COLUMNS: readonly Column<DelayedOrder>[] = [
+export const ORDER_COLUMNS: readonly ColumnSpec<DelayedOrder>[] = [
   ["IC", "ic", ({ ic_mean }) => ic_mean],
   [NET_BAND, "band", "ic", (order) => orderBands(order).order],
   ["Spread", "mu", ({ spread_mean }) => points(spread_mean)],
@@ -284,10 +287,7 @@ function halfLifePanel(close: number, orders: readonly DelayedOrder[]): ReportPa
     numbers: numbers({
       name: title,
       rows: orders,
-      columns: [
-        ["Half-life", "text", (_, i) => String(HALF_LIVES[i])],
-        ...ORDER_COLUMNS,
-      ],
+      columns: [["Half-life", "text", (_, i) => String(HALF_LIVES[i])], ...ORDER_COLUMNS],
     }),
   };
 }

@@ -1,7 +1,7 @@
 import type { VNode } from "preact";
 import { formatDay, parseDay } from "../../contract/market/dates.ts";
 import { mean } from "../../evaluate/statistics.ts";
-import { bandAround0, level, lineOf } from "../../view/chart.ts";
+import { bandAround0, lineOf } from "../../view/chart.ts";
 import { countedRows, figure, wholePercent } from "../../view/figures.ts";
 import { html } from "../../view/html.ts";
 import { numbers } from "../../view/table.ts";
@@ -127,10 +127,9 @@ function rollingPanel({ name, measure, days, values }: DailyOrder): ReportPanel 
     sentence: `The mean ${name} over ${ROLLING_DATES} dates ranged from ${ending(low)} to ${ending(high)}${left}. The daily ${name} was above 0 on ${figure(above, "share")} of dates.`,
     chart: {
       x: "days",
-      y: { unit: "ic" },
+      y: { unit: "ic", within: [0] },
       marks: [
         !Number.isNaN(half) && bandAround0(days, halves, NO_SKILL),
-        level(0),
         {
           kind: "line",
           shape: "line",

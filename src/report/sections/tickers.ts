@@ -1,6 +1,5 @@
 import type { VNode } from "preact";
 import type { Metrics } from "../../contract/output/metrics-schemas.ts";
-import { mean } from "../../evaluate/statistics.ts";
 import type { ScoredRows } from "../../outputs/scored-rows.ts";
 import { axisOf } from "../../view/axis.ts";
 import { chart, frame, keyOf, type Mark } from "../../view/chart.ts";
@@ -195,5 +194,11 @@ function marksOf({ days, predicted, realised, lower, upper }: ScoredRows, dates:
 
 /** The mean of the values that are numbers; NaN without one. */
 function knownMean(values: Float64Array, from: number, to: number): number {
-  return mean(values.subarray(from, to).filter((value) => !Number.isNaN(value)));
+  let [sum, known] = [0, 0];
+  for (let i = from; i < to; i++) {
+    if (Number.isNaN(values[i])) continue;
+    sum += values[i]!;
+    known++;
+  }
+  return sum / known;
 }

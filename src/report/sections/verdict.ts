@@ -10,7 +10,7 @@ import { answers } from "../../view/answers.ts";
 import { bandFigure, countedRows, figure, NO_FIGURE, typesetFigures, type Unit } from "../../view/figures.ts";
 import { html } from "../../view/html.ts";
 import { type MarkName, mark, strip } from "../../view/marks.ts";
-import { type Column, table } from "../../view/table.ts";
+import { type ColumnSpec, table } from "../../view/table.ts";
 import { bdi, sentence } from "../../view/text.ts";
 import {
   JUDGED_ROWS,
@@ -231,7 +231,7 @@ function figuresOf(output: ReportedOutput, isSwitched = false): VNode {
   const { common } = output;
   const rows = figuresOfRows(common);
   const orders = common.document.metrics[common.judgedRows]?.by_delay ?? [];
-  const columns: readonly Column<Figure>[] = [
+  const columns: readonly ColumnSpec<Figure>[] = [
     ["Figure", "text", ({ name }) => name],
     { title: "Value", cell: (row) => html`<b class=${judgementOf(row)}>${figure(row.value, row.unit)}</b>` },
     ["90\u202f% band", "text", ({ band, unit }) => (band == null ? NO_FIGURE : bandFigure(band, unit))],
@@ -272,7 +272,7 @@ function factsOf({ whole, common }: ReportedOutput, isSwitched: boolean): string
   return `${operation}, judged on ${judged}.${networks}${folds}${slope} Returns are ${returnsText(window.delay, " in percent")}; returns of fifths are simple returns. On the lines, the dot is the value, the bar is its band, and the dashed mark is the reference.`;
 }
 
-const OVER_TIME_COLUMNS: readonly Column<DelayedOrder>[] = [
+const OVER_TIME_COLUMNS: readonly ColumnSpec<DelayedOrder>[] = [
   ["Order over time, deviations", "ic", ({ order_mean }) => order_mean],
   ["90\u202f% band", "band", "ic", (order) => orderBands(order).order],
   ["Dates", "count", ({ dates }) => dates],
@@ -281,7 +281,7 @@ const OVER_TIME_COLUMNS: readonly Column<DelayedOrder>[] = [
 /** What the order is worth at the close of the labels and at the two after it, with costs. */
 function byClose(orders: readonly DelayedOrder[], { judgedRows, verdict }: OutputEvidence): VNode {
   const isOverTime = orders.some(({ order_mean }) => order_mean !== undefined);
-  const columns: readonly Column<DelayedOrder>[] = [
+  const columns: readonly ColumnSpec<DelayedOrder>[] = [
     ["Trade", "text", ({ delay }) => closeTitle(delay)],
     ...(isOverTime ? OVER_TIME_COLUMNS : ORDER_COLUMNS),
   ];

@@ -1,7 +1,6 @@
 import { seededRandom } from "../../../test/twins/random.ts";
 import type { DatedForecasts } from "../../evaluate/forecast-rows.ts";
 import { type RowsByDate, sortedByDate } from "../../evaluate/rows-by-date.ts";
-import { crossSectionOf } from "../../evaluate/tables.testing.ts";
 
 /** A row as a plain object, for slow twins. */
 export interface PlainRow {
@@ -75,11 +74,4 @@ export function isNear(a: number, b: number, tolerance = 1e-9): boolean {
 /** Rows in date order. */
 export function rowsByDateOf(rows: readonly DatedForecasts[]): RowsByDate {
   return sortedByDate(rows);
-}
-
-/** The skill by date of rows, all labelled. */
-export function dateSkill(rows: readonly DatedForecasts[]): DateSkill {
-  const collector = new DateSkillCollector();
-  crossSectionOf(rows, collector.onDate);
-  return collector.collected();
 }
