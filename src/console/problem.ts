@@ -3,20 +3,15 @@ import { MucastApiError, type Problem } from "../client/index.ts";
 import { html } from "../view/html.ts";
 import { bdi, code, prose } from "../view/text.ts";
 
-/** Maximum number of faults that are listed; the rest are counted. */
-const MAX_FAULTS = 20;
-
 /** A problem in words: what is wrong, its faults, and what to do. */
 export function problemBox(
   { title, detail, advice, code: name, faults = [] }: Problem,
   role?: "alert",
 ): VNode {
-  const more = faults.length - MAX_FAULTS;
   return html`<div class="problem" role=${role}>
     <p class="failed"><strong>${bdi(title ?? name, 200)}</strong> ${code(name)}</p>
     <p>${prose(detail, 2_000)}</p>
-    ${faults.length > 0 && html`<ul>${faults.slice(0, MAX_FAULTS).map(({ path, message }) => html`<li>${code(path)} ${bdi(message, 500)}</li>`)}</ul>`}
-    ${more > 0 && html`<p>and ${more} more</p>`}
+    ${faults.length > 0 && html`<ul>${faults.map(({ path, message }) => html`<li>${code(path)} ${bdi(message, 500)}</li>`)}</ul>`}
     <p><strong>What to do:</strong> ${prose(advice, 1_000)}</p>
   </div>`;
 }

@@ -98,7 +98,9 @@ test("candidates are entries with fields, which say how many fits they take", as
   assert.match(await sentText(page), /"alpha": \[\s*0\.1,\s*1\.0,\s*10\s*\]/);
   await page.fill(control("feature_url"), "https://a/b");
   await page.click(".payload button[type=submit]");
-  await page.waitForSelector("[aria-label='Entry 2'] .fault >> text=did you mean alpha?");
+  await page.waitForSelector(
+    "fieldset.group:has(> legend:text-is('Entry 2')) .fault >> text=did you mean alpha?",
+  );
   await page.click("button:text-is('Remove entry 2')");
   assert.equal(await page.evaluate("document.activeElement.textContent"), "Add an entry");
   await page.click("button:text-is('Remove entry 1')");

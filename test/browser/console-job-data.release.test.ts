@@ -69,8 +69,8 @@ test("a job takes a stored set, and a set of the form's URLs is marked", async (
   await page.click("text=Neural networks");
   assert.equal(await marked(), "sp500", "the other job keeps the data");
   await page.fill("textarea.raw", '{"feature_url":');
-  await page.click(".set:has-text('form')");
-  await page.waitForSelector(".notice >> text=The form is unchanged because the JSON has an error.");
+  await page.waitForSelector("text=Fix it, then choose the data.");
+  assert.equal(await page.evaluate("document.querySelectorAll('.set input:not(:disabled)').length"), 0);
   assert.equal(await marked(), "sp500");
   assert.equal(await sentText(page), '{"feature_url":');
   assert.deepEqual(unwanted, []);

@@ -69,7 +69,7 @@ test("half-written JSON survives an upload and a visit to the other job", async 
   await page.setInputFiles(".upload-blobs input[type=file]", [
     { ...BLOBS[0]!, name: "feature_engine_half.json" },
   ]);
-  await page.waitForSelector(".notice >> text=The form is unchanged because the JSON has an error");
+  await page.waitForSelector(".upload >> text=Stored as feature_engine_half.json.");
   assert.equal(await sentText(page), half);
   await page.click("text=Neural networks");
   await page.click("text=Regressors (run_ml_job)");

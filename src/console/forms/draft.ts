@@ -15,8 +15,6 @@ export type Path = readonly (string | number)[];
 
 /** The config of a payload is one level down. */
 const MAX_PAYLOAD_DEPTH = MAX_JSON_DEPTH + 1;
-/** Maximum characters of a payload's text: more than a config of 32 KiB with every option of an audit needs. */
-export const MAX_PAYLOAD_LENGTH = 96 * 1_024;
 
 /** A payload while a form edits it. */
 export interface Draft {

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Problem } from "../../contract/problems/problem.ts";
 import { readTree } from "./draft.ts";
-import { faultsAt, faultsIn, MAX_FAULTS, pathName } from "./faults.ts";
+import { faultsAt, faultsIn, pathName } from "./faults.ts";
 import { withPayloadPaths } from "./start.ts";
 
 const TREE = readTree(
@@ -43,19 +43,13 @@ test("a fault goes when the value at its place changes, and only then", () => {
   assert.deepEqual(shownAt(["config", "n_splits"], [], next), ["config.n_splits"]);
 });
 
-test("a problem without a list is one fault at its path, and a list is shown up to a limit", () => {
+test("a problem without a list is one fault at its path, in the payload", () => {
   const problem = (more: Partial<Problem>) =>
     ({ title: "t", detail: "all", advice: "a", ...more }) as Problem;
   assert.deepEqual(faultsIn(problem({})), [{ path: "", message: "all" }]);
   assert.deepEqual(faultsIn(problem({ path: "config", faults: [] })), [{ path: "config", message: "all" }]);
-  const faults = Array.from({ length: 500 }, (_, i) => ({
-    path: `config.${i}`,
-    message: "wrong",
-    suggestion: "x",
-  }));
-  const shown = faultsIn(problem({ faults }));
-  assert.equal(shown.length, MAX_FAULTS);
-  assert.deepEqual(shown[0], { path: "config.0", message: "wrong (did you mean x?)" });
+  const faults = [{ path: "config.a", message: "wrong", suggestion: "x" }];
+  assert.deepEqual(faultsIn(problem({ faults })), [{ path: "config.a", message: "wrong (did you mean x?)" }]);
   const [path, ...others] = ["ML params.model_params", "NN params", "feature_url", "ML paramsX"];
   const failed = problem({ path: path!, faults: others.map((at) => ({ path: at, message: "m" })) });
   const found = withPayloadPaths(failed);

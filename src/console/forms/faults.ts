@@ -9,8 +9,6 @@ import type { Member } from "./schema.ts";
 
 /** Maximum characters of one sentence of the service that a form shows. */
 const MAX_SENTENCE_LENGTH = 1_000;
-/** Maximum number of faults that a form shows per answer; the service lists at most as many. */
-export const MAX_FAULTS = 100;
 
 /** A fault as a form shows it. */
 export interface PlacedFault {
@@ -30,7 +28,7 @@ export interface Refusal {
 /** Every fault of a problem; for a problem without a list, the problem itself. */
 export function faultsIn({ faults, path = "", detail }: Problem): readonly PlacedFault[] {
   if (faults === undefined || faults.length === 0) return [{ path, message: detail }];
-  return faults.slice(0, MAX_FAULTS).map(({ path: at, message, suggestion }) => ({
+  return faults.map(({ path: at, message, suggestion }) => ({
     path: at,
     message: suggestion === undefined ? message : `${message} (did you mean ${suggestion}?)`,
   }));

@@ -3,7 +3,7 @@ import { useContext, useId, useRef, useState } from "preact/hooks";
 import { shortVisibleText } from "../../contract/visible-text.ts";
 import { type Child, h, html } from "../../view/html.ts";
 import { prose } from "../../view/text.ts";
-import { MAX_PAYLOAD_LENGTH, type Path, type RawJson, valueAt } from "./draft.ts";
+import { type Path, type RawJson, valueAt } from "./draft.ts";
 import { faultLine, faultsAt, type Refusal } from "./faults.ts";
 import { acceptedText, fieldText, fieldValue, jsonFault, placeholderText } from "./field-text.ts";
 import { choiceLabel, labelOf } from "./labels.ts";
@@ -92,31 +92,32 @@ function Section({ member }: { readonly member: Member }): VNode | undefined {
   </fieldset>`;
 }
 
-/** A list of objects, each with its fields. */
+/** A list of objects, each a section. */
 function Entries({ member }: { readonly member: Member }): VNode {
   const { tree, set, refusal, below } = useForm();
   const { path, schema } = member;
   const adding = useRef<HTMLButtonElement>(null);
   const value = valueAt(tree, path);
-  const entries = Array.isArray(value) ? value : [];
-  const places = entries.map((_, i) => ({ path: [...path, i] }));
-  const faults = faultsAt(refusal, tree, path, places).map(({ message }) => message);
-  const remove = (at: Path) => {
-    set(entries.length === 1 ? path : at, undefined);
+  const entries = (Array.isArray(value) ? value : []).map(
+    (_, i): Member => ({
+      path: [...path, i],
+      name: `Entry ${i + 1}`,
+      schema: schema.items!,
+      isRequired: true,
+    }),
+  );
+  const faults = faultsAt(refusal, tree, path, entries).map(({ message }) => message);
+  const remove = (entry: Member) => {
+    set(entries.length === 1 ? path : entry.path, undefined);
     adding.current!.focus();
   };
   return html`<fieldset class="group">
     <legend>${nameOf(member)}</legend>
     ${faultLine(faults)}
-    ${places.map((place, i) => {
-      const members = membersOf(schema.items!, place.path);
-      const found = faultsAt(refusal, tree, place.path, members);
-      return html`<fieldset class="group" key=${i} aria-label=${`Entry ${i + 1}`}>
-        ${faultLine(found.map((fault) => `${fault.path}: ${fault.message}`))}
-        <div class="held">${h(Fields, { members, path: place.path })}</div>
-        <p class="actions"><button type="button" onClick=${() => remove(place.path)}>Remove entry ${i + 1}</button></p>
-      </fieldset>`;
-    })}
+    ${entries.map(
+      (entry) => html`${h(Section, { key: entry.name, member: entry })}
+      <p class="actions"><button type="button" onClick=${() => remove(entry)}>Remove ${entry.name.toLowerCase()}</button></p>`,
+    )}
     <p class="actions"><button type="button" ref=${adding} onClick=${() => set([...path, entries.length], {})}>Add an entry</button></p>
     ${below?.(path)}
   </fieldset>`;
@@ -201,13 +202,13 @@ function inputOf({ schema, isRequired }: Member, attributes: { readonly value: s
       </select>`;
     }
     case "json":
-      return html`<textarea ...${plain} rows="5" class="code" maxlength=${MAX_PAYLOAD_LENGTH} />`;
+      return html`<textarea ...${plain} rows="5" class="code" />`;
     case "names":
-      return html`<textarea ...${plain} rows="2" maxlength=${MAX_PAYLOAD_LENGTH} />`;
+      return html`<textarea ...${plain} rows="2" />`;
     case "number":
     case "integer":
-      return html`<input ...${plain} type="text" inputmode="decimal" maxlength="400" />`;
+      return html`<input ...${plain} type="text" inputmode="decimal" />`;
     default:
-      return html`<input ...${plain} type=${kind === "date" ? "date" : "text"} maxlength="4000" />`;
+      return html`<input ...${plain} type=${kind === "date" ? "date" : "text"} />`;
   }
 }

@@ -1,4 +1,4 @@
-import type { TargetedEvent, VNode } from "preact";
+import type { VNode } from "preact";
 import { useEffect, useId, useMemo, useRef, useState } from "preact/hooks";
 import {
   MucastApiError,
@@ -9,12 +9,12 @@ import {
 import type { SubmittedOperation } from "../../contract/config/job-operations.ts";
 import { curlLine } from "../../contract/curl-line.ts";
 import type { Problem } from "../../contract/problems/problem.ts";
-import { h, html } from "../../view/html.ts";
+import { h, html, onText } from "../../view/html.ts";
 import { SessionLost } from "../session.ts";
 import { useView } from "../view.ts";
 import { Command } from "./command.ts";
-import { type Draft, MAX_PAYLOAD_LENGTH, readDraft, withValue } from "./draft.ts";
-import { faultLine, faultList, type PlacedFault, useRefusal } from "./faults.ts";
+import { type Draft, readDraft, withValue } from "./draft.ts";
+import { faultLine, faultList, useRefusal } from "./faults.ts";
 import { Fields, type FormState, VisibleForm } from "./fields.ts";
 import { isSpare, type JsonSchema, membersOf } from "./schema.ts";
 
@@ -48,6 +48,7 @@ export function PayloadForm(props: PayloadFormProps): VNode {
   const { client, baseUrl, hasCredentials, signal, navigate } = useView();
   const [isSending, setSending] = useState(false);
   const [conflicts, setConflicts] = useState(0);
+  const id = useId();
   const members = membersOf(schema);
   const refusal = useRefusal(draft.tree, members, "next to the fields and below the JSON");
   // A double click, a retry and the curl command are one operation; another text is another request.
@@ -108,7 +109,16 @@ export function PayloadForm(props: PayloadFormProps): VNode {
           ${h(VisibleForm.Provider, { value: state, children: h(Fields, { members }) })}
         </fieldset>
       </div>
-      ${h(RawPayload, { draft, faults: refusal.current, onText: (text) => onDraft(readDraft(text, draft)) })}
+      <div><div class="field">
+        <label for=${id}>Payload</label>
+        <textarea id=${id} class="code raw" rows="24" autocomplete="off" spellcheck=${false} autocapitalize="off"
+          value=${draft.text} aria-invalid=${draft.fault === undefined ? undefined : "true"}
+          aria-describedby=${`${id}-hint ${id}-fault ${id}-refused`}
+          onInput=${onText((text) => onDraft(readDraft(text, draft)))} />
+        ${faultLine(draft.fault === undefined ? [] : [draft.fault], `${id}-fault`)}
+        ${faultList(refusal.current, `${id}-refused`)}
+        <p class="hint" id=${`${id}-hint`}>${RAW_HINT}</p>
+      </div></div>
     </div>
     ${h(Command, { summary: "Show the request as curl", hint: CURL_HINT, text: command })}
     <p class="actions"><button type="submit" class="main" aria-disabled=${isSending ? "true" : "false"}>${submit}</button></p>
@@ -129,28 +139,6 @@ const SUBMITS: Readonly<Record<SubmittedOperation, Submit>> = {
 function newKey(): string {
   const bytes = [...crypto.getRandomValues(new Uint8Array(16))];
   return `console-${bytes.map((byte) => byte.toString(16).padStart(2, "0")).join("")}`;
-}
-
-interface RawPayloadProps {
-  readonly draft: Draft;
-  /** What the service found in it. */
-  readonly faults: readonly PlacedFault[];
-  onText(text: string): void;
-}
-
-/** The payload as JSON text that the reader can edit. */
-function RawPayload({ draft, faults, onText }: RawPayloadProps): VNode {
-  const id = useId();
-  return html`<div><div class="field">
-    <label for=${id}>Payload</label>
-    <textarea id=${id} class="code raw" rows="24" autocomplete="off" spellcheck=${false} autocapitalize="off"
-      maxlength=${MAX_PAYLOAD_LENGTH} value=${draft.text} aria-invalid=${draft.fault === undefined ? undefined : "true"}
-      aria-describedby=${`${id}-hint ${id}-fault ${id}-refused`}
-      onInput=${({ currentTarget }: TargetedEvent<HTMLTextAreaElement>) => onText(currentTarget.value)} />
-    ${faultLine(draft.fault === undefined ? [] : [draft.fault], `${id}-fault`)}
-    ${faultList(faults, `${id}-refused`)}
-    <p class="hint" id=${`${id}-hint`}>${RAW_HINT}</p>
-  </div></div>`;
 }
 
 /** Unsent texts of readers who lost their session, in the memory of the page, until the form takes them back. */

@@ -89,25 +89,13 @@ export function schemaAt(schema: JsonSchema, path: Path): JsonSchema | undefined
   }, schema);
 }
 
-/**
- * `group`: an object with fields of its own. `entries`: a list of such objects. `choice`: one of a list. `checks`: some of a list.
- * `flag`: true or false. `numbers` and `names`: lists. `json`: any other object.
- */
-export type Kind =
-  | "group"
-  | "entries"
-  | "choice"
-  | "checks"
-  | "flag"
-  | "number"
-  | "integer"
-  | "numbers"
-  | "names"
-  | "json"
-  | "date"
-  | "text";
+export type Kind = ReturnType<typeof kindOf>;
 
-export function kindOf({ type, format, properties = {}, items, ...schema }: JsonSchema): Kind {
+/**
+ * The control that a value needs. `group`: an object with fields of its own. `entries`: a list of such objects. `choice`: one of a list.
+ * `checks`: some of a list. `flag`: true or false. `numbers` and `names`: lists. `json`: any other object.
+ */
+export function kindOf({ type, format, properties = {}, items, ...schema }: JsonSchema) {
   if (schema.enum !== undefined || schema.examples !== undefined) return "choice";
   switch (type) {
     case "boolean":

@@ -74,7 +74,6 @@ export type FormName = keyof typeof FORMS;
 
 /** Payload members that stay when the reader switches to the other job. */
 const SHARED = [...INPUT_URLS, "start", "end", "learning_end", "portable", "tags"];
-const NOT_TAKEN = "The form is unchanged because the JSON has an error. Fix it, then choose the data again.";
 
 /**
  * Submits a job, an audit or a replay. The address may have what `readStart` reads; that of a job also `operation`, `feature_url` and
@@ -132,18 +131,15 @@ function LoadedForm({ kind, forms, start }: LoadedFormProps): VNode {
     const shown = next.fault === undefined ? withMembers(next, shared) : next;
     change({ operation: name, drafts: { ...drafts, [name]: shown } });
   };
-  /** JSON with an error stays as the reader has written it. @returns whether the form took the inputs. */
-  const take = (inputs: ReadyInputs): boolean => {
+  /** JSON with an error stays as the reader has written it. */
+  const take = (inputs: ReadyInputs) => {
     const now = latest.current;
     const before = now.drafts[now.operation]!;
-    const isTaken = before.fault === undefined;
-    if (!isTaken) notify(NOT_TAKEN, "failed");
-    else
+    if (before.fault === undefined)
       change({
         ...now,
         drafts: { ...now.drafts, [now.operation]: withMembers(before, Object.entries(inputs)) },
       });
-    return isTaken;
   };
   const id = useId();
   const schema = forms.payloads[operation];
@@ -152,7 +148,7 @@ function LoadedForm({ kind, forms, start }: LoadedFormProps): VNode {
   return html`
     ${kind.introduction !== undefined && html`<p class="what">${kind.introduction}</p>`}
     ${start?.note !== undefined && html`<p class="hint">${start.note}</p>`}
-    ${kind.hasData && h(DataSection, { forms, misses, urls, onChosen: take })}
+    ${kind.hasData && h(DataSection, { forms, misses, urls, isLocked: draft.fault !== undefined, onChosen: take })}
     ${
       names.length > 1 &&
       html`<fieldset class="jobs"><legend>Job</legend>${names.map(

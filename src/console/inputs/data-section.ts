@@ -29,20 +29,20 @@ interface DataSectionProps {
   readonly misses: number;
   /** The URLs of the form, of the features and of the prices. */
   readonly urls: readonly (RawJson | undefined)[];
-  /** Called with the set that the reader chooses, and with inputs that the reader has added. @returns whether the form took them. */
-  onChosen(inputs: ReadyInputs): boolean;
+  /** Whether the form takes no inputs, because its JSON has an error. */
+  readonly isLocked: boolean;
+  /** Called with the set that the reader chooses, and with inputs that the reader has added. */
+  onChosen(inputs: ReadyInputs): void;
 }
 
 /** The choice of a job's inputs: the stored sets, newest first, and the ways to add one. */
-export function DataSection({ forms, misses, urls, onChosen }: DataSectionProps): VNode {
+export function DataSection({ forms, misses, urls, isLocked, onChosen }: DataSectionProps): VNode {
   const context = useView();
   const { client, signal } = context;
   const id = useId();
   const place = useRef<HTMLFieldSetElement>(null);
   const [sets, setSets] = useState<readonly StoredSet[]>();
   const [fault, setFault] = useState<string>();
-  /** Draws the radio buttons anew, without the set that the form did not take. */
-  const [refusals, setRefusals] = useState(0);
   const read = async () => {
     const list = async (kind: "features" | "prices") =>
       (await client.listBlobs({ kind, limit: MAX_LISTED, signal })).blobs;
@@ -69,11 +69,10 @@ export function DataSection({ forms, misses, urls, onChosen }: DataSectionProps)
   useEffect(() => {
     if (misses > 0) place.current!.querySelector<HTMLElement>(".fault")!.focus();
   }, [misses]);
-  const choose = ({ features, prices }: StoredSet) => {
-    if (!onChosen({ feature_url: features.url, data_extractor_url: prices.url })) setRefusals(refusals + 1);
-  };
-  const item = (set: StoredSet) => html`<label class="check set" key=${`${refusals} ${set.features.name}`}>
-    <input type="radio" name=${`${id}-set`} value=${set.id} checked=${isChosen(set)} onChange=${() => choose(set)} />
+  const choose = ({ features, prices }: StoredSet) =>
+    onChosen({ feature_url: features.url, data_extractor_url: prices.url });
+  const item = (set: StoredSet) => html`<label class="check set" key=${set.features.name}>
+    <input type="radio" name=${`${id}-set`} value=${set.id} checked=${isChosen(set)} disabled=${isLocked} onChange=${() => choose(set)} />
     <span>${bdi(set.id)}<span class="hint">${contentsWords(set)}. Stored ${moment(storedAt(set))}.</span></span>
   </label>`;
   const [shown, older] = [sets?.slice(0, MAX_SHOWN) ?? [], sets?.slice(MAX_SHOWN) ?? []];
@@ -81,6 +80,7 @@ export function DataSection({ forms, misses, urls, onChosen }: DataSectionProps)
   return html`<fieldset class="group data" ref=${place}><legend>Data</legend>
     ${faultLine(misses > 0 && others.length === 0 ? ["Choose data first."] : [])}
     ${fault !== undefined && html`<p class="hint">${fault}</p>`}
+    ${isLocked && html`<p class="hint">The JSON has an error. Fix it, then choose the data.</p>`}
     ${
       sets?.length === 0 &&
       html`<p class="beside"><span class="hint">No inputs are stored yet.</span>

@@ -13,9 +13,6 @@ import { suggestedId } from "./blob-name.ts";
 import { FileField } from "./file-field.ts";
 import { onBytesSent } from "./upload-fetch.ts";
 
-/** Maximum number of warnings listed per file. */
-const MAX_WARNINGS = 20;
-
 const ACCEPT = ".csv,.txt,.tsv,.gz,.parquet,text/csv";
 const PRICES =
   "CSV or Parquet, with one column per ticker, or one row per date and ticker. A CSV may be gzipped. Choose a file or drop it on the field.";
@@ -118,12 +115,11 @@ function withoutQuery(problem: Problem): Problem {
 function resultOf(prepared: PreparedBlobs): VNode {
   const { ticker_count, dates, start, end, learning_end, features, written, warnings, warning_count } =
     prepared;
-  const listed = warnings.slice(0, MAX_WARNINGS).map((warning) => html`<li>${bdi(warning, 500)}</li>`);
-  const more = warning_count - listed.length;
+  const more = warning_count - warnings.length;
   return html`<p>${countedRows(ticker_count, "ticker")}, ${countedRows(dates, "date")} from ${start} to ${end},
       ${" "}${countedRows(features.length, "feature")} each.
       ${" "}${learning_end === null ? "Without a training cut-off, a job learns from all dates." : `A job learns from returns up to ${learning_end}.`}
       ${" "}${written ? "Both blobs are stored." : "Both blobs were already stored, with the same bytes."}</p>
-    ${listed.length > 0 && html`<ul class="warnings">${listed}</ul>`}
+    ${warnings.length > 0 && html`<ul class="warnings">${warnings.map((warning) => html`<li>${bdi(warning, 500)}</li>`)}</ul>`}
     ${more > 0 && html`<p>and ${more} more warnings</p>`}`;
 }

@@ -1,5 +1,4 @@
-import type { TargetedEvent, VNode } from "preact";
-import { useState } from "preact/hooks";
+import type { VNode } from "preact";
 import type { OperationView } from "../../client/index.ts";
 import { MAX_COMPARED_OUTPUTS } from "../../contract/config/limits.ts";
 import { countedRows } from "../../view/figures.ts";
@@ -21,8 +20,6 @@ import { Loaded, useAction, useView } from "../view.ts";
 import { runName } from "../words.ts";
 
 const MIN_COMPARED = 2;
-/** Maximum number of listed settings. */
-const MAX_ROWS = 60;
 const MAX_VALUE = 200;
 
 interface ChosenRunsProps {
@@ -34,7 +31,6 @@ interface ChosenRunsProps {
 /** The runs that the reader has chosen to compare: the button that opens their report, and how their settings differ. */
 export function ChosenRuns({ chosen, onClear }: ChosenRunsProps): VNode {
   const context = useView();
-  const [isOpen, setOpen] = useState(false);
   const { isBusy, run } = useAction("Could not open the report.", () => {
     const ids = chosen.map(({ id }) => id);
     return openReport(context.client.createComparisonLink(ids, { signal: context.signal }), context);
@@ -50,11 +46,9 @@ export function ChosenRuns({ chosen, onClear }: ChosenRunsProps): VNode {
       <span role="status">${words}</span>
       <button type="button" class="plain" hidden=${count === 0} onClick=${onClear}>Clear</button>
     </p>
-    <details class="differences" hidden=${count < MIN_COMPARED}
-      onToggle=${({ currentTarget }: TargetedEvent<HTMLDetailsElement>) => setOpen(currentTarget.open)}>
+    <details class="differences" hidden=${count < MIN_COMPARED}>
       <summary>Show how their settings differ</summary>
       <div role="status">${
-        isOpen &&
         count >= MIN_COMPARED &&
         h(Loaded<readonly (RunConfig | undefined)[]>, {
           key: chosen.map(({ id }) => id).join(),
@@ -71,11 +65,10 @@ function comparison(chosen: readonly OperationView[], configs: readonly (RunConf
   const differences = differencesOf(
     configs.map((config) => config && [...inputsOf(config), ...config.settings]),
   );
-  const more = differences.length - MAX_ROWS;
   const titleOf = ({ id }: OperationView, i: number) =>
     names.indexOf(names[i]!) === names.lastIndexOf(names[i]!) ? names[i]! : `${names[i]} ${id.slice(0, 8)}`;
   if (differences.length === 0) return html`<p>No input and no setting differs.</p>`;
-  return html`${table<Difference>({
+  return table<Difference>({
     name: "Inputs and settings in which the chosen runs differ",
     columns: [
       { title: "Setting", cell: settingNames },
@@ -85,8 +78,8 @@ function comparison(chosen: readonly OperationView[], configs: readonly (RunConf
           configs[i] === undefined ? html`<span class="hint">not stored</span>` : valueCell(difference, i),
       })),
     ],
-    rows: differences.slice(0, MAX_ROWS),
-  })}${more > 0 && html`<p class="hint">and ${more} more</p>`}`;
+    rows: differences,
+  });
 }
 
 /** The inputs of a run by their names, in the form of settings. */

@@ -39,10 +39,11 @@ const basisPoints = (value: number | null | undefined) => value && value / 1e4;
 const KIND_ORDER = Object.keys(KINDS);
 const STATUS_ORDER = STATUSES.map(([name]) => name);
 
-export const RUN_COLUMNS: readonly RunColumn[] = [
+/** The cells of each column have its key as a class. */
+const COLUMNS: readonly RunColumn[] = [
   { key: "run", title: "Run", value: ({ operation }) => KIND_ORDER.indexOf(operation), cell: runCell },
   { key: "status", title: "Status", value: ({ status }) => STATUS_ORDER.indexOf(status), cell: statusCell },
-  { key: "data", kind: "data", title: "Data", value: (run) => namesOf(run)[0], cell: dataCell },
+  { key: "data", title: "Data", value: (run) => namesOf(run)[0], cell: dataCell },
   figureColumn(
     "ic",
     "IC",
@@ -67,14 +68,12 @@ export const RUN_COLUMNS: readonly RunColumn[] = [
   ),
   {
     key: "verdict",
-    kind: "verdict",
     title: "Verdict",
     value: (run) => verdictOf(run)?.title,
     cell: verdictCell,
   },
   {
     key: "submitted",
-    kind: "submitted",
     title: "Submitted",
     isDescending: true,
     value: ({ created_at }) => Date.parse(created_at),
@@ -87,7 +86,6 @@ export const RUN_COLUMNS: readonly RunColumn[] = [
   },
   {
     key: "tags",
-    kind: "tags",
     title: "Tags",
     value: ({ tags }) => tags?.join(),
     cell: ({ tags = [] }) =>
@@ -97,6 +95,8 @@ export const RUN_COLUMNS: readonly RunColumn[] = [
       ),
   },
 ];
+
+export const RUN_COLUMNS = COLUMNS.map((column): RunColumn => ({ kind: column.key, ...column }));
 
 function runCell(run: OperationView): Child {
   const { id, operation } = run;

@@ -10,8 +10,6 @@ import { BLOBS, isChanged, type RunConfig, readRunConfig, settingNames } from ".
 import { Download } from "../links.ts";
 import { Loaded, useView, type ViewContext } from "../view.ts";
 
-/** Maximum number of settings that are listed; the JSON has all. */
-const MAX_SETTINGS = 60;
 const MAX_VALUE = 300;
 
 /** What an operation was submitted with: its inputs, the settings that differ from their defaults, and the JSON. */
@@ -26,7 +24,6 @@ export function ConfigSection({ operation }: { readonly operation: OperationView
 
 function contentsOf({ settings, payload }: RunConfig, { baseUrl }: ViewContext): VNode {
   const changed = settings.filter(isChanged);
-  const more = changed.length - MAX_SETTINGS;
   const inputs = BLOBS.map((member): Fact | false => {
     const url = valueAt(payload, [member]);
     if (typeof url !== "string") return false;
@@ -39,14 +36,13 @@ function contentsOf({ settings, payload }: RunConfig, { baseUrl }: ViewContext):
       changed.length === 0
         ? html`<p class="hint">Every setting has its default.</p>`
         : html`<h3>Settings other than the defaults</h3>
-        <dl class="settings">${changed.slice(0, MAX_SETTINGS).map(
+        <dl class="settings">${changed.map(
           (setting) => html`<div>
             <dt>${settingNames(setting)}</dt>
             <dd>${bdi(setting.value, MAX_VALUE)}${setting.byDefault !== undefined && html`<span class="hint"> default ${bdi(setting.byDefault, 60)}</span>`}</dd>
           </div>`,
         )}</dl>`
     }
-    ${more > 0 && html`<p class="hint">and ${more} more, which the JSON has</p>`}
     ${h(Command, {
       summary: "Show the payload as JSON",
       hint: "Without the queries of URLs and the sections of other services, which are not stored.",

@@ -6,42 +6,9 @@ import { html } from "../../view/html.ts";
 import { table } from "../../view/table.ts";
 
 type Judged = NonNullable<ForecastView["verdict"]>["judged"][number];
+type QualityFigure = readonly [name: string, unit: Unit, value: number | null | undefined];
 
-/** A set of rows that the models did not learn from. */
-interface QualityRows {
-  /** Absent for the held-out rows of networks, of which the output has only the verdict. */
-  readonly quality: ForecastView["metrics"]["score"] | undefined;
-  /** Absent in outputs of old versions. */
-  readonly judged: Judged | undefined;
-  /** The share of labels inside their intervals. */
-  readonly coverage: number | null | undefined;
-}
-
-const ROWS: readonly (readonly [
-  name: string,
-  unit: Unit,
-  value: (rows: QualityRows) => number | null | undefined,
-])[] = [
-  ["Rows", "count", ({ quality }) => quality?.pooled.n],
-  ["R²", "r2", ({ judged }) => judged && verdictFigures(judged).r2],
-  ["R² against the training mean", "r2", ({ judged }) => judged?.sizes.against.mean.r2],
-  ["IC", "ic", ({ judged }) => judged && verdictFigures(judged).ic],
-  [
-    "RankIC",
-    "ic",
-    ({ judged, quality }) =>
-      judged?.order.form === "cross_section" ? quality?.cross_section.rank_ic_mean : undefined,
-  ],
-  [
-    "IC beyond beta, volatility and past returns",
-    "ic",
-    ({ quality }) => quality?.exposures?.residual.ic_mean,
-  ],
-  ["Hit rate", "coverage", ({ quality }) => quality?.pooled.hit_rate],
-  ["Up days", "coverage", ({ quality }) => quality?.pooled.up_share],
-  ["Coverage", "coverage", ({ coverage }) => coverage],
-];
-
+/** Sets of rows that the models did not learn from. */
 const SETS = {
   score: "Score rows",
   out_of_fold: "Out-of-fold rows",
@@ -49,24 +16,42 @@ const SETS = {
   validation: "Validation rows",
 } as const satisfies Record<Judged["rows"], string>;
 
-/** The figures of the forecasts of all tickers, by set of rows. */
-export function qualityFigures({
-  metrics,
-  intervals,
-  verdict,
-}: Pick<ForecastView, "metrics" | "intervals" | "verdict">) {
+type Quality = Pick<ForecastView, "metrics" | "intervals" | "verdict">;
+
+/** Of the held-out rows of networks, the output has only the verdict; outputs of old versions have none. */
+function figuresOn(
+  rows: keyof typeof SETS,
+  { metrics, intervals, verdict }: Quality,
+): readonly QualityFigure[] {
+  const judged = verdict?.judged.find((set) => set.rows === rows);
+  const quality = rows === "score" || rows === "out_of_fold" ? metrics[rows] : undefined;
+  if (judged === undefined && !quality?.pooled.n) return [];
+  const { ic, r2 } = judged === undefined ? {} : verdictFigures(judged);
+  const hasRankIc = judged?.order.form === "cross_section";
+  return [
+    ["Rows", "count", quality?.pooled.n],
+    ["R²", "r2", r2],
+    ["R² against the training mean", "r2", judged?.sizes.against.mean.r2],
+    ["IC", "ic", ic],
+    ["RankIC", "ic", hasRankIc ? quality?.cross_section.rank_ic_mean : undefined],
+    ["IC beyond beta, volatility and past returns", "ic", quality?.exposures?.residual.ic_mean],
+    ["Hit rate", "coverage", quality?.pooled.hit_rate],
+    ["Up days", "coverage", quality?.pooled.up_share],
+    ["Coverage", "coverage", rows === "score" ? intervals?.pooled.coverage : judged?.intervals?.figure],
+  ];
+}
+
+/** The figures of the forecasts of all tickers, by set of rows; a figure that no set has is left out. */
+export function qualityFigures(view: Quality) {
   const sets = Object.entries(SETS).flatMap(([rows, name]) => {
-    const judged = verdict?.judged.find((set) => set.rows === rows);
-    const quality = rows === "score" || rows === "out_of_fold" ? metrics[rows] : undefined;
-    if (judged === undefined && (quality === undefined || quality.pooled.n === 0)) return [];
-    const coverage = rows === "score" ? intervals?.pooled.coverage : judged?.intervals?.figure;
-    return [{ name, quality, judged, coverage }];
+    const figures = figuresOn(rows as keyof typeof SETS, view);
+    return figures.length === 0 ? [] : [{ name, figures }];
   });
-  const rows = ROWS.flatMap(([name, unit, value]) => {
-    const values = sets.map(value);
-    return values.every((each) => each == null)
+  const rows = (sets[0]?.figures ?? []).flatMap(([name, unit], i) => {
+    const values = sets.map(({ figures }) => figures[i]![2]);
+    return values.every((value) => value == null)
       ? []
-      : [{ name, values: values.map((each) => figure(each, unit)) }];
+      : [{ name, values: values.map((value) => figure(value, unit)) }];
   });
   return { columns: sets.map(({ name }): string => name), rows };
 }
@@ -81,7 +66,7 @@ export function qualityTable(view: ForecastView): VNode | undefined {
     ${table<(typeof rows)[number]>({
       name: "Quality",
       columns: [
-        { title: "Figure", cell: ({ name }) => name },
+        ["Figure", "text", ({ name }) => name],
         ...columns.map((title, i) => ({ title, cell: ({ values }: (typeof rows)[number]) => values[i] })),
       ],
       rows,

@@ -111,9 +111,6 @@ function codesSection(title: string, groups: readonly VNode[]): VNode | undefine
   return groups.length === 0 ? undefined : html`<section><h2>${title}</h2>${groups}</section>`;
 }
 
-/** Maximum number of listed entries per code. */
-const MAX_LISTED = 50;
-
 /** The number of entries per code, and the first ones in full. */
 function codeGroups(
   entries: readonly { readonly code: string; readonly message: string }[],
@@ -125,11 +122,11 @@ function codeGroups(
   return codes.map((name) => {
     const all = listed.get(name) ?? [];
     const count = Object.hasOwn(counts, name) ? counts[name]! : all.length;
-    const more = count - Math.min(all.length, MAX_LISTED);
+    const more = count - all.length;
     return html`<details class="codes" open=${codes.length === 1 && count <= 3}>
       <summary>${code(name)} ${countedRows(count, noun)}</summary>
       <ul>
-        ${all.slice(0, MAX_LISTED).map(({ message }) => html`<li>${bdi(message, 500)}</li>`)}
+        ${all.map(({ message }) => html`<li>${bdi(message, 500)}</li>`)}
         ${more > 0 && html`<li class="hint">and ${countedRows(more, noun)} more; the output lists them all</li>`}
       </ul>
     </details>`;
