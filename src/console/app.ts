@@ -5,12 +5,13 @@ import { countedRows } from "../view/figures.ts";
 import { h, html } from "../view/html.ts";
 import { bdi, code } from "../view/text.ts";
 import { lostDrafts } from "./forms/payload-form.ts";
-import { errorBox } from "./problem.ts";
-import { addressOf, LINKS } from "./routes.ts";
-import { useService } from "./service.ts";
-import { PAGE, storedToken, storeToken } from "./session.ts";
+import { type FormName, SubmitForm } from "./forms/submit-form.ts";
+import { UploadForm } from "./inputs/data-section.ts";
+import { OperationList } from "./list/operation-list.ts";
+import { RunView } from "./run/run-view.ts";
+import { PAGE, storedToken, storeToken, useService } from "./service.ts";
 import { SignIn } from "./sign-in.ts";
-import { type ViewContext, VisibleView } from "./view.ts";
+import { errorBox, type ViewContext, type ViewRoute, VisibleView } from "./view.ts";
 
 const READ_ONLY =
   "this needs a key or token with the write scope. Yours has only the read scope, so you can view operations, reports and outputs.";
@@ -142,4 +143,37 @@ function gaugeWords(
   const cores = `${used} of ${countedRows(of, "core")} in use`;
   return html`<span>${words}</span>
     <span><meter min="0" max=${of} value=${used} aria-label="Cores in use">${cores}</meter> ${cores}</span>`;
+}
+
+const form = (name: FormName) => () => h(SubmitForm, { name });
+
+/** Every view by its address. Views with a `link` appear in the navigation. */
+const ROUTES: Readonly<Record<string, ViewRoute & { readonly link: string }>> = {
+  "/operations": { title: "Operations", view: OperationList, link: "Operations" },
+  "/job": { title: "Submit a job", view: form("job"), link: "New job", isWriting: true },
+  "/upload": { title: "Upload inputs", view: UploadForm, link: "Upload", isWriting: true },
+  "/audit": { title: "Audit the inputs of a job", view: form("audit"), link: "Audit", isWriting: true },
+  "/replay": { title: "Replay an output", view: form("replay"), link: "Replay", isWriting: true },
+};
+
+const LINKS = Object.entries(ROUTES).map(([path, { link }]) => ({ address: `#${path}`, words: link }));
+
+interface Address {
+  readonly route: ViewRoute;
+  /** The entry of LINKS that it belongs to. */
+  readonly link: string;
+  readonly params: URLSearchParams;
+}
+
+/** @param hash such as `#/operations?status=Running`; an unknown one leads to the operations. */
+export function addressOf(hash: string): Address {
+  const [path = "", query = ""] = hash.slice(1).split("?", 2);
+  const params = new URLSearchParams(query);
+  const id = /^\/operations\/([\w-]{1,64})$/.exec(path)?.[1];
+  if (id !== undefined) {
+    params.set("id", id);
+    return { route: { title: "Operation", view: RunView }, link: "#/operations", params };
+  }
+  const found = Object.hasOwn(ROUTES, path) ? path : "/operations";
+  return { route: ROUTES[found]!, link: `#${found}`, params };
 }

@@ -2,7 +2,7 @@ import type { TargetedEvent, VNode } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
 import { html } from "../view/html.ts";
 import { bdi, prose } from "../view/text.ts";
-import { PAGE } from "./session.ts";
+import { PAGE } from "./service.ts";
 
 const WORDS = {
   keys: { label: "API key", hint: "As printed by `mucast keys create`: mucast_, an id and a secret." },

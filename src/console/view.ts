@@ -1,8 +1,8 @@
 import { createContext, type FunctionComponent, type VNode } from "preact";
 import { useContext, useEffect, useState } from "preact/hooks";
-import type { MucastClient } from "../client/index.ts";
+import { MucastApiError, type MucastClient, type Problem } from "../client/index.ts";
 import { html } from "../view/html.ts";
-import { errorBox, errorWords } from "./problem.ts";
+import { bdi, code, prose } from "../view/text.ts";
 
 /** What a view gets from the frame. */
 export interface ViewContext {
@@ -78,4 +78,32 @@ export function useAction(
       .finally(() => setBusy(false));
   };
   return { isBusy, run };
+}
+
+/** A problem in words: what is wrong, its faults, and what to do. */
+export function problemBox(
+  { title, detail, advice, code: name, faults = [] }: Problem,
+  role?: "alert",
+): VNode {
+  return html`<div class="problem" role=${role}>
+    <p class="failed"><strong>${bdi(title ?? name, 200)}</strong> ${code(name)}</p>
+    <p>${prose(detail, 2_000)}</p>
+    ${faults.length > 0 && html`<ul>${faults.map(({ path, message }) => html`<li>${code(path)} ${bdi(message, 500)}</li>`)}</ul>`}
+    <p><strong>What to do:</strong> ${prose(advice, 1_000)}</p>
+  </div>`;
+}
+
+/** The message of an error for a reader, in one or two sentences. */
+export function errorWords(error: unknown): string {
+  if (error instanceof MucastApiError) {
+    const { detail, advice } = error.problem;
+    return `${/[.!?]$/.test(detail) ? detail : `${detail}.`} ${advice}`;
+  }
+  return error instanceof TypeError ? `The service does not respond: ${error.message}.` : String(error);
+}
+
+/** An error in place of what could not be shown. */
+export function errorBox(error: unknown): VNode {
+  if (error instanceof MucastApiError) return problemBox(error.problem, "alert");
+  return html`<p class="failed" role="alert">${bdi(errorWords(error), 500)}</p>`;
 }

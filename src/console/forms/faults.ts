@@ -11,7 +11,7 @@ import type { Member } from "./schema.ts";
 const MAX_SENTENCE_LENGTH = 1_000;
 
 /** A fault as a form shows it. */
-export interface PlacedFault {
+interface PlacedFault {
   /** The path as the service names it, such as `config.ML params.n_splits`; empty for a fault of the whole request. */
   readonly path: string;
   readonly message: string;

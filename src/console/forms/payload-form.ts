@@ -10,7 +10,7 @@ import type { SubmittedOperation } from "../../contract/config/job-operations.ts
 import { curlLine } from "../../contract/curl-line.ts";
 import type { Problem } from "../../contract/problems/problem.ts";
 import { h, html, onText } from "../../view/html.ts";
-import { SessionLost } from "../session.ts";
+import { SessionLost } from "../service.ts";
 import { useView } from "../view.ts";
 import { Command } from "./command.ts";
 import { type Draft, readDraft, withValue } from "./draft.ts";

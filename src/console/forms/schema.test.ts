@@ -1,11 +1,11 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { formSchemasText } from "../../service/http/page-routes.ts";
-import { candidatesText } from "./candidates.ts";
 import { readTree } from "./draft.ts";
 import { pathName } from "./faults.ts";
 import { acceptedText, placeholderText } from "./field-text.ts";
 import { labelOf } from "./labels.ts";
+import { candidatesText } from "./model-settings.ts";
 import {
   type Forms,
   isApplicable,

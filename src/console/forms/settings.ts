@@ -7,7 +7,7 @@ import type { ViewContext } from "../view.ts";
 import { ownOf } from "../words.ts";
 import { isObject, type Path, type RawJson, readTree, valueAt, withInvisibleEscaped } from "./draft.ts";
 import { labelOf } from "./labels.ts";
-import { MODEL_PARAMS, modelNamed } from "./model-parameters.ts";
+import { MODEL_PARAMS, modelNamed } from "./model-settings.ts";
 import { type Forms, fetchForms, type JsonSchema, schemaAt } from "./schema.ts";
 import { storedPayload } from "./start.ts";
 

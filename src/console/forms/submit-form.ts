@@ -1,15 +1,14 @@
 import type { VNode } from "preact";
 import { useId, useRef, useState } from "preact/hooks";
+import type { ExampleConfig } from "../../contract/config/example-configs.ts";
 import type { SubmittedOperation } from "../../contract/config/job-operations.ts";
-import { h, html } from "../../view/html.ts";
+import { h, html, onText, select } from "../../view/html.ts";
 import { DataSection, INPUT_URLS, type ReadyInputs } from "../inputs/data-section.ts";
 import { Loaded, useView } from "../view.ts";
-import { candidatesText } from "./candidates.ts";
-import { type Draft, type RawJson, readDraft, valueAt, withValue } from "./draft.ts";
-import { ExampleChooser } from "./example-chooser.ts";
+import { type Draft, type RawJson, readDraft, readTree, valueAt, withValue } from "./draft.ts";
 import { pathName } from "./faults.ts";
 import type { Folds } from "./fields.ts";
-import { MODEL_PARAMS, ModelParameters } from "./model-parameters.ts";
+import { candidatesText, MODEL_PARAMS, ModelParameters } from "./model-settings.ts";
 import { lostDrafts, PayloadForm } from "./payload-form.ts";
 import { type Forms, fetchForms } from "./schema.ts";
 import { readStart, type Start } from "./start.ts";
@@ -182,4 +181,47 @@ function LoadedForm({ kind, forms, start }: LoadedFormProps): VNode {
 
 function withMembers(draft: Draft, members: readonly (readonly [string, RawJson | undefined])[]): Draft {
   return members.reduce<Draft>((into, [name, value]) => withValue(into, [name], value), draft);
+}
+
+interface ExampleChooserProps {
+  readonly examples: readonly ExampleConfig[];
+  readonly draft: Draft;
+  onDraft(draft: Draft): void;
+}
+
+/** Offers the example configs of a job. The chosen one becomes the config; what it has replaced comes back with one click. */
+function ExampleChooser({ examples, draft, onDraft }: ExampleChooserProps): VNode {
+  const id = useId();
+  const [name, setName] = useState("");
+  const [said, say] = useState("");
+  const [replaced, setReplaced] = useState<Draft>();
+  const pick = (value: string) => {
+    const { config, summary } = examples.find((example) => example.name === value)!;
+    setName(value);
+    if (draft.fault !== undefined) return say("Fix the JSON first.");
+    const before = valueAt(draft.tree, ["config"]);
+    const texts = examples.map((example) => JSON.stringify(example.config));
+    setReplaced(before === undefined || texts.includes(JSON.stringify(before)) ? undefined : draft);
+    onDraft(withValue(draft, ["config"], readTree(JSON.stringify(config), value)));
+    say(`The form now has the config ${value}. ${summary}.`);
+  };
+  const undo = () => {
+    onDraft(replaced!);
+    setReplaced(undefined);
+    setName("");
+    say("The form has your own config again.");
+  };
+  const names = examples.map((example) => [example.name, example.name] as const);
+  return html`<div class="field examples">
+    <label for=${id}>Start from an example config</label>
+    <div class="beside">
+      ${select(name, name === "" ? [["", "choose one"], ...names] : names, {
+        id,
+        "aria-describedby": `${id}-hint`,
+        onChange: onText(pick),
+      })}
+      ${replaced !== undefined && html`<button type="button" onClick=${undo}>Undo</button>`}
+    </div>
+    <p class="hint" id=${`${id}-hint`} role="status">${said}</p>
+  </div>`;
 }

@@ -1,18 +1,15 @@
 import type { VNode } from "preact";
 import { useEffect, useId, useRef, useState } from "preact/hooks";
-import type { StoredBlobView } from "../../client/index.ts";
+import { MucastApiError, type MucastClient, type StoredBlobView } from "../../client/index.ts";
 import { countedRows, figure } from "../../view/figures.ts";
 import { h, html } from "../../view/html.ts";
 import { bdi, bytes, code, moment } from "../../view/text.ts";
 import type { RawJson } from "../forms/draft.ts";
 import { faultLine, reveal } from "../forms/faults.ts";
-import type { Forms } from "../forms/schema.ts";
-import { errorWords } from "../problem.ts";
-import { useAction, useView } from "../view.ts";
-import { inputName } from "./blob-name.ts";
-import { storeExample } from "./example-data.ts";
+import { type Forms, fetchForms } from "../forms/schema.ts";
+import { errorWords, Loaded, useAction, useView, type ViewContext } from "../view.ts";
 import { PrepareForm } from "./prepare-form.ts";
-import { UploadList } from "./upload-list.ts";
+import { inputName, UploadList } from "./uploads.ts";
 
 /** The payload members that name the inputs, and the URLs of inputs by them. */
 export const INPUT_URLS = ["feature_url", "data_extractor_url"] as const;
@@ -151,4 +148,51 @@ function contentsWords({ features, prices }: StoredSet): string {
     features.size === null || prices.size === null ? "" : bytes(features.size + prices.size),
   ];
   return known.filter((words) => words !== "").join(", ");
+}
+
+/** Uploads inputs, or prepares them, and links to the job that uses them. */
+export function UploadForm(): VNode {
+  const [inputs, setInputs] = useState<ReadyInputs>();
+  const onStored = (more: ReadyInputs) => setInputs((before) => ({ ...before, ...more }));
+  return html`${h(Loaded<Forms>, { read: fetchForms, show: (forms) => h(Inputs, { forms, onStored }) })}
+    <p role="status">${inputs && html`<a href=${`#/job?${new URLSearchParams({ ...inputs })}`}>Submit a job with these inputs</a>`}</p>`;
+}
+
+/** 30 tickers, three years, which every service serves below `/examples/`. */
+const FEATURES = "feature_engine_sp500.parquet";
+const PRICES = "data_extractor_sp500.parquet";
+
+const ML = { model: "ridge", fit: "pooled", target: "relative", shrinkage: "pooled" };
+
+/** Stores the example data as the caller's blobs, unless the caller has blobs of these names. */
+async function storeExample(context: ViewContext): Promise<Required<ReadyInputs>> {
+  const [feature_url, data_extractor_url] = await Promise.all([
+    storeOne(context, FEATURES),
+    storeOne(context, PRICES),
+  ]);
+  return { feature_url, data_extractor_url };
+}
+
+/** Runs a job on the example data. @returns the id of its operation. */
+export async function runExample(context: ViewContext): Promise<string> {
+  const payload = { ...(await storeExample(context)), config: { "ML params": ML }, tags: ["example"] };
+  const { id } = await context.client.runMlJob(payload, { signal: context.signal });
+  return id;
+}
+
+async function storeOne({ client, baseUrl, signal }: ViewContext, name: string): Promise<string> {
+  const answer = await fetch(`${baseUrl}examples/${name}`, { signal });
+  if (!answer.ok) throw new TypeError(`${name} answered ${answer.status}`);
+  try {
+    return (await client.putBlob(name, await answer.arrayBuffer(), { isNew: true, signal })).url;
+  } catch (error) {
+    if (!(error instanceof MucastApiError && error.code === "precondition_failed")) throw error;
+    return storedUrl(client, name, signal);
+  }
+}
+
+/** The URL of a blob that the caller has stored before. */
+async function storedUrl(client: MucastClient, name: string, signal: AbortSignal): Promise<string> {
+  for await (const blob of client.allBlobs({ limit: 100, signal })) if (blob.name === name) return blob.url;
+  throw new TypeError(`${name} is stored, but in no list`);
 }

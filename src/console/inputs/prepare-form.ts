@@ -9,9 +9,7 @@ import { useRefusal } from "../forms/faults.ts";
 import { Fields, type FormState, VisibleForm } from "../forms/fields.ts";
 import { type JsonSchema, membersOf } from "../forms/schema.ts";
 import { useView } from "../view.ts";
-import { suggestedId } from "./blob-name.ts";
-import { FileField } from "./file-field.ts";
-import { onBytesSent } from "./upload-fetch.ts";
+import { FileField, onBytesSent, suggestedId } from "./uploads.ts";
 
 const ACCEPT = ".csv,.txt,.tsv,.gz,.parquet,text/csv";
 const PRICES =

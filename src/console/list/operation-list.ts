@@ -7,16 +7,15 @@ import type {
   OperationView,
   SubmittedOperation,
 } from "../../client/index.ts";
-import { MAX_COMPARED_OUTPUTS } from "../../contract/config/limits.ts";
+import { MAX_COMPARED_OUTPUTS, TAG_LIMITS, TAG_PATTERN } from "../../contract/config/limits.ts";
 import { countedRows } from "../../view/figures.ts";
-import { h, html } from "../../view/html.ts";
+import { h, html, onText, select } from "../../view/html.ts";
 import { table } from "../../view/table.ts";
-import { runExample } from "../inputs/example-data.ts";
-import { errorBox, errorWords } from "../problem.ts";
-import { useAction, useView } from "../view.ts";
-import { runName } from "../words.ts";
+import { bdi } from "../../view/text.ts";
+import { runExample } from "../inputs/data-section.ts";
+import { errorBox, errorWords, useAction, useView } from "../view.ts";
+import { KINDS, runName, STATUSES } from "../words.ts";
 import { ChosenRuns } from "./chosen-runs.ts";
-import { addTag, ListFilters } from "./list-filters.ts";
 import { matchesText, orderAfter, orderOf, RUN_COLUMNS, sortedRuns } from "./run-columns.ts";
 
 /** Maximum number of rows on the page, however many operations there are. */
@@ -180,4 +179,63 @@ function FirstSteps(): VNode {
     </p>
     <p class="hint">The button stores both example blobs as yours, and submits a job with the tag “example”.</p>
   </section>`;
+}
+
+interface ListFiltersProps {
+  /** Of the address, which has the values of the controls. */
+  readonly params: URLSearchParams;
+  /** Filters of the service: other runs are read. */
+  onFilter(change: (params: URLSearchParams) => void): void;
+  /** What concerns only the rows on the page. */
+  onShown(change: (params: URLSearchParams) => void): void;
+}
+
+/** Lists the runs that also have this tag. */
+function addTag(params: URLSearchParams, tag: string): void {
+  const tags = params.getAll("tag");
+  if (!tags.includes(tag) && tags.length < TAG_LIMITS.tags) params.append("tag", tag);
+}
+
+const ORDERS = RUN_COLUMNS.flatMap(({ key, title }) => [
+  [`-${key}`, `${title}, descending`] as const,
+  [key, `${title}, ascending`] as const,
+]);
+
+/** The controls above the table. */
+function ListFilters({ params, onFilter, onShown }: ListFiltersProps): VNode {
+  const form = useRef<HTMLFormElement>(null);
+  const setter = (name: string, value: string) => (changed: URLSearchParams) =>
+    value === "" ? changed.delete(name) : changed.set(name, value);
+  const choose = (name: string, label: string, choices: readonly (readonly [string, string])[]) =>
+    html`<label>${label} ${select(params.get(name) ?? "", [["", "all"], ...choices], {
+      onChange: onText((text) => onFilter(setter(name, text))),
+    })}</label>`;
+  const onTag = ({ currentTarget: input }: TargetedEvent<HTMLInputElement>) => {
+    const tag = input.value.trim();
+    input.value = tag;
+    if (tag === "" || !input.reportValidity()) return;
+    onFilter((changed) => addTag(changed, tag));
+    input.value = "";
+  };
+  const removeTag = (tag: string) => {
+    onFilter((changed) => changed.delete("tag", tag));
+    form.current!.querySelector<HTMLElement>("input")!.focus();
+  };
+  return html`<form class="filters" aria-label="Filters" ref=${form} onSubmit=${(event: Event) => event.preventDefault()}>
+    ${choose("status", "Status", STATUSES)}
+    ${choose("operation", "Kind", Object.entries(KINDS))}
+    <label>Tag${" "}
+      <input type="text" autocomplete="off" spellcheck=${false} pattern=${TAG_PATTERN} placeholder="Add a tag"
+        title=${`1 to ${TAG_LIMITS.characters} printable ASCII characters`} onChange=${onTag} /></label>
+    <label>Text${" "}
+      <input type="search" autocomplete="off" spellcheck=${false} placeholder="In these rows" value=${params.get("text") ?? ""}
+        onInput=${onText((text) => onShown(setter("text", text.trimStart())))} /></label>
+    <label class="order">Sort by ${select(orderOf(params.get("sort")), ORDERS, {
+      onChange: onText((text) => onShown(setter("sort", text))),
+    })}</label>
+    <span class="tags">${params.getAll("tag").map(
+      (tag) => html`<button type="button" class="tag" aria-label=${`Remove the filter by tag ${tag}`}
+        onClick=${() => removeTag(tag)}>${bdi(tag)} ×</button>`,
+    )}</span>
+  </form>`;
 }

@@ -4,7 +4,7 @@ import { endedBy } from "../../client/follow-events.ts";
 import { MucastApiError, type OperationView, type Snapshot, type StoredEvent } from "../../client/index.ts";
 import { useView } from "../view.ts";
 import { ownOf } from "../words.ts";
-import { TrainingCurves } from "./training-curves.ts";
+import { TrainingCurves } from "./training.ts";
 
 /** If there are many events, how often the page is redrawn. */
 const DRAW_MS = 250;

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
 import { isInputName } from "../../blob/names.ts";
-import { INPUT_NAME, suggestedName } from "./blob-name.ts";
+import { INPUT_NAME, suggestedName } from "./uploads.ts";
 
 test("a file is offered its own name, or the closest one that the service accepts", () => {
   for (const [file, name] of [

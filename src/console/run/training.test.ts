@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { bestOf, TrainingCurves } from "./training-curves.ts";
+import { bestOf, TrainingCurves } from "./training.ts";
 
 function point(
   ticker: string,
