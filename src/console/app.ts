@@ -158,22 +158,17 @@ const ROUTES: Readonly<Record<string, ViewRoute & { readonly link: string }>> = 
 
 const LINKS = Object.entries(ROUTES).map(([path, { link }]) => ({ address: `#${path}`, words: link }));
 
-interface Address {
-  readonly route: ViewRoute;
-  /** The entry of LINKS that it belongs to. */
-  readonly link: string;
-  readonly params: URLSearchParams;
-}
-
-/** @param hash such as `#/operations?status=Running`; an unknown one leads to the operations. */
-export function addressOf(hash: string): Address {
+/** `link` is the entry of the navigation that it belongs to. @param hash such as `#/operations?status=Running`; an unknown one leads to the operations. */
+export function addressOf(hash: string) {
   const [path = "", query = ""] = hash.slice(1).split("?", 2);
   const params = new URLSearchParams(query);
   const id = /^\/operations\/([\w-]{1,64})$/.exec(path)?.[1];
   if (id !== undefined) {
     params.set("id", id);
-    return { route: { title: "Operation", view: RunView }, link: "#/operations", params };
+    const route: ViewRoute = { title: "Operation", view: RunView };
+    return { route, link: "#/operations", params };
   }
   const found = Object.hasOwn(ROUTES, path) ? path : "/operations";
-  return { route: ROUTES[found]!, link: `#${found}`, params };
+  const route: ViewRoute = ROUTES[found]!;
+  return { route, link: `#${found}`, params };
 }

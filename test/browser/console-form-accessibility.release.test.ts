@@ -12,6 +12,7 @@ function findings({ violations, incomplete }: Awaited<ReturnType<typeof judge>>)
 }
 
 for (const [address, prepare] of [
+  ["", "as it is"],
   ["#/job?feature_url=x", "refused"],
   ["#/job?operation=run_dl_job", "as it is"],
   ["#/upload", "with a file"],

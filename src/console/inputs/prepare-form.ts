@@ -50,7 +50,7 @@ export function PrepareForm({ schema, onPrepared }: PrepareFormProps): VNode {
     setMissing(false);
     // The blobs have the name of the file, unless the reader gives them one.
     if (file !== undefined && valueAt(tree, ["id"]) === undefined)
-      setTree(treeWith(tree, ["id"], suggestedId(file.name.replace(/(?:\.[A-Za-z0-9]{1,7}){1,2}$/, ""))));
+      setTree(treeWith(tree, ["id"], suggestedId(file.name)));
   };
   const options = tree as Omit<PrepareOptions, "signal" | "features">;
   const send = async (file: File) => {

@@ -170,12 +170,8 @@ function send(url: string, init: RequestInit, listener: (sent: number) => void):
 
 function answerOf(request: XMLHttpRequest): Response {
   const lines = request.getAllResponseHeaders().trim().split("\r\n");
-  const headers = lines.map((line): [string, string] => {
-    const at = line.indexOf(":");
-    return [line.slice(0, at), line.slice(at + 1).trim()];
-  });
-  const hasNoBody = request.status === 204 || request.status === 205 || request.status === 304;
-  return new Response(hasNoBody ? null : request.responseText, { status: request.status, headers });
+  const headers = lines.map((line) => line.split(/: (.*)/, 2) as [string, string]);
+  return new Response(request.responseText, { status: request.status, headers });
 }
 
 /** How the service names the inputs of jobs. */
@@ -190,18 +186,22 @@ export function inputName(name: string) {
 /** A valid name for a file: its own name if it follows the rule, otherwise the closest one that does. */
 export function suggestedName(file: string): string {
   const format = /\.parquet(?:\.gz)?$/i.test(file) ? "parquet" : "json";
-  const bare = file.replace(/\.gz$/i, "").replace(/\.[A-Za-z0-9]{1,7}$/, "");
+  const bare = bareName(file);
   if (INPUT_NAME.test(`${bare}.${format}`)) return `${bare}.${format}`;
   const kind = /price|extract/i.test(bare) && !/feature/i.test(bare) ? "data_extractor" : "feature_engine";
-  return `${kind}_${suggestedId(bare)}.${format}`;
+  return `${kind}_${suggestedId(file)}.${format}`;
 }
 
-/** The closest valid id to the name of a file without its extension. */
-export function suggestedId(bare: string): string {
-  const id = bare
+/** The closest valid id to the name of a file. */
+export function suggestedId(file: string): string {
+  const id = bareName(file)
     .replace(/^(?:feature_engine|data_extractor)_/, "")
     .replaceAll(/[^A-Za-z0-9_-]+/g, "-")
     .replaceAll(/^-+|-+$/g, "")
     .slice(0, 64);
   return id === "" ? "upload" : id;
+}
+
+function bareName(file: string): string {
+  return file.replace(/\.gz$/i, "").replace(/\.[A-Za-z0-9]{1,7}$/, "");
 }
