@@ -84,9 +84,7 @@ const JOB_FOLDERS: Record<string, readonly string[]> = {
 const REPORT_FOLDERS: Record<string, readonly string[]> = {
   statistics: [],
   evidence: ["statistics"],
-  charts: ["statistics"],
-  panels: ["statistics", "evidence", "charts"],
-  sections: ["statistics", "evidence", "charts", "panels"],
+  sections: ["statistics", "evidence", "section.ts"],
 };
 
 /** The folders of src/service: from the tables and the log over blobs and operations up to HTTP and the tools for agents. */
@@ -207,7 +205,7 @@ test("the folders of the service import each other in one direction", () => {
   checkSubfolders("service", SERVICE_FOLDERS);
 });
 
-test("a report goes from statistics and evidence over charts and panels to its sections", () => {
+test("a report goes from statistics over evidence to its sections", () => {
   checkSubfolders("report", REPORT_FOLDERS);
 });
 

@@ -1,7 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { ends, type Panel } from "./panel.ts";
-import { cellsOf, spansOf } from "./section.ts";
+import { cellsOf, endsOf, type ReportPanel, spansOf } from "./section.ts";
 
 const plain = (count: number) => Array.from({ length: count }, () => ({ isWide: false }));
 
@@ -24,10 +23,9 @@ test("a wide panel ends a row", () => {
 });
 
 test("the tabs of a card share a place, and so do both measures of order", () => {
-  const panel = (title: string, more: Partial<Panel> = {}): Panel => ({
+  const panel = (title: string, more: Partial<ReportPanel> = {}): ReportPanel => ({
     title,
-    finding: "",
-    chart: "",
+    sentence: "",
     ...more,
   });
   const tab = (card: string) => ({ tab: { card, label: "" } });
@@ -53,7 +51,7 @@ test("the tabs of a card share a place, and so do both measures of order", () =>
 
 test("from 50 rows on, a list has its ends and says how many rows are between them", () => {
   const rows = (count: number) => Array.from({ length: count }, (_, i) => i);
-  assert.deepEqual(ends(rows(49)), { shown: rows(49) });
-  const { shown, gap } = ends(rows(50));
-  assert.deepEqual([shown.length, shown[9], shown[10], gap], [20, 9, 40, { after: 10, rows: 30 }]);
+  assert.deepEqual(endsOf(rows(49)), { shown: rows(49), gap: "" });
+  const { shown, gap } = endsOf(rows(50));
+  assert.deepEqual([shown.length, shown[9], shown[10], shown[11], gap], [21, 9, null, 40, "30 more"]);
 });

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { bytes, duration } from "./text.ts";
+import { renderToString } from "preact-render-to-string";
+import { bdi, bytes, duration } from "./text.ts";
 
 test("a time span is written in its two largest units", () => {
   for (const [milliseconds, words] of [
@@ -25,4 +26,28 @@ test("bytes are written in a decimal unit", () => {
     "56.8 MB",
     "7.00e+3 TB",
   ]);
+});
+
+test("untrusted text is text, and invisible or reordering characters and spaces are shown by their numbers", () => {
+  const shown = (text: string, most?: number) => renderToString(bdi(text, most));
+  assert.equal(shown("<b a='1'>&\""), "<bdi>&lt;b a='1'>&amp;&quot;</bdi>");
+  for (const mark of [
+    "\u0000",
+    "\n",
+    "\u00ad",
+    "\u200b",
+    "\u2028",
+    "\u202e",
+    "\u3164",
+    "\ufe0f",
+    "\ufeff",
+    "\ud800",
+    "\u{e0041}",
+  ]) {
+    const number = mark.codePointAt(0)!.toString(16).toUpperCase().padStart(4, "0");
+    assert.equal(shown(`a${mark}b`), `<bdi>a[U+${number}]b</bdi>`);
+  }
+  assert.equal(shown(" A "), "<bdi>[U+0020]A[U+0020]</bdi>");
+  assert.equal(shown("🦄🦄🦄🦄🦄", 4), '<bdi title="🦄🦄🦄🦄🦄">🦄🦄🦄…</bdi>');
+  assert.equal(shown("<<<<<", 3), '<bdi title="&lt;&lt;&lt;&lt;&lt;">&lt;&lt;…</bdi>');
 });

@@ -176,7 +176,7 @@ test("on paper, no card is higher than a page of A4 and bars are drawn", async (
     const { page, close } = await open(name, { viewport: { width: 718, height: 1000 } });
     await page.emulateMedia({ media: "print" });
     const highest = await page.evaluate<number>(
-      `Math.max(...[...document.querySelectorAll("figure, .tiles li, .chip")].map((card) => card.getBoundingClientRect().height))`,
+      `Math.max(...[...document.querySelectorAll("figure, .answers > div, .chip")].map((card) => card.getBoundingClientRect().height))`,
     );
     assert.ok(highest > 0 && highest < 1_000, `${name}: ${highest} pixels`);
     const bars = await page.evaluate<string[]>(
@@ -333,19 +333,18 @@ test("the list of sections stays in sight and marks the section that is shown", 
   }
 });
 
-test("the first screen has the parts of the verdict, the sum of the IC beside them, and the tiles on one baseline", async () => {
+test("the first screen has the answers and, below them, the evidence beside the sum of the IC", async () => {
   const { page, close } = await open("a classical job");
-  const boxes = await page.evaluate<Record<"top" | "bottom" | "left" | "right", number>[]>(
-    `[...document.querySelectorAll(".chips li, .answer figure.wide, .tiles li")].filter((each) => each.checkVisibility()).map((each) => (({ top, bottom, left, right }) => ({ top, bottom, left, right }))(each.getBoundingClientRect()))`,
-  );
-  assert.equal(boxes.length, 3 + 1 + 6);
-  for (const { bottom } of boxes) assert.ok(bottom <= WIDE.height);
-  const chart = boxes[3]!;
-  for (const chip of boxes.slice(0, 3)) assert.ok(chip.right <= chart.left && chip.top >= chart.top);
-  const values = await page.evaluate<number[]>(
-    `[...document.querySelectorAll(".tiles .value")].filter((value) => value.checkVisibility()).map((value) => value.getBoundingClientRect().top)`,
-  );
-  assert.equal(new Set(values).size, 1);
+  const boxesOf = (selector: string) =>
+    page.evaluate<Record<"top" | "bottom" | "left" | "right", number>[]>(
+      `[...document.querySelectorAll("${selector}")].filter((each) => each.checkVisibility()).map((each) => (({ top, bottom, left, right }) => ({ top, bottom, left, right }))(each.getBoundingClientRect()))`,
+    );
+  const answers = await boxesOf(".answers > div");
+  const chips = await boxesOf(".chips li");
+  const [chart, ...others] = await boxesOf(".evidence figure");
+  assert.deepEqual([answers.length, chips.length, others.length], [5, 3, 0]);
+  for (const { bottom } of [...answers, ...chips]) assert.ok(bottom <= WIDE.height);
+  for (const { right, top } of chips) assert.ok(right <= chart!.left && top >= chart!.top - 1);
   await close();
 });
 

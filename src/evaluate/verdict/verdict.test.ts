@@ -278,7 +278,7 @@ test("intervals cover the requested share, or are too narrow or too wide by more
       for (let i = 0; i < 20; i++) if (random.uniform() < share) hits++;
       return hits;
     });
-    const byDate = { inside, counted: inside.map(() => 20) };
+    const byDate = { days: new Int32Array(dates), inside, counted: inside.map(() => 20) };
     return intervalsFinding({ byDate }, { alpha: 0.1, method: "adaptive" }).state;
   };
   assert.deepEqual(

@@ -1,64 +1,49 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { OutputBlob } from "../../contract/output/output-blob.ts";
-import { meanQuantile } from "../../contract/output/test-quantile.ts";
 import { dlText, type Market, mlText } from "../../outputs/outputs.testing.ts";
+import { figure } from "../../view/figures.ts";
 import { page } from "../page.ts";
-import { reported, reportedData } from "../reported.testing.ts";
+import { panelsOn, reported, rowsOf } from "../reported.testing.ts";
 
-/** A config with so many candidates, and two warm-up folds before two published ones. */
-function configOf(candidates: number, more: object = {}) {
+/** An output with so many candidates, and two warm-up folds before two published ones. */
+function textOf(candidates: number, market: Market = {}): string {
   const alphas = Array.from({ length: candidates - 1 }, (_, i) => i + 2);
-  const choice = { candidates: [{ grid: { alpha: alphas } }], warm_up: 2, ...more };
-  return { n_splits: 2, cv_test_size: 20, choice };
+  const choice = { candidates: [{ grid: { alpha: alphas } }], warm_up: 2 };
+  const config = { n_splits: 2, cv_test_size: 20, choice };
+  return mlText({ config, folds: 4, skills: [0, 0.3, 0.25], ...market });
 }
 
-const textOf = (candidates: number, market: Market = {}, more: object = {}) =>
-  mlText({ config: configOf(candidates, more), folds: 4, skills: [0, 0.3, 0.25], ...market });
-
-const dataOf = (text: string) => reportedData(text).outputs[0]!.candidates;
-
+const sectionOf = (text: string) =>
+  /<h2 id="candidates">.*?<\/section>/s.exec(page(reported(text)))?.[0] ?? "";
 const outputOf = (text: string): OutputBlob => JSON.parse(text);
 
-test("the figures are those of the output, the largest gain first", () => {
+test("the figures are those of the output, the largest gain first, and the cumulative gains end at them", () => {
   const text = textOf(4);
-  const { rows } = dataOf(text).data!;
-  const { candidates } = outputOf(text).choice!;
-  assert.equal(rows.length, 4);
-  for (const { number, label, r2, gain, band, tickers, isMember } of rows) {
-    const recorded = candidates[number]!;
-    assert.deepEqual(
-      [label, r2, gain, tickers, isMember],
-      [recorded.label, recorded.r2, recorded.gain, recorded.tickers, recorded.member],
-    );
-    // 40 dates: Newey-West with lag 5.
-    const half = meanQuantile(40) * Math.abs(recorded.gain! / recorded.gain_t!);
-    assert.deepEqual(band, recorded.gain_t === null ? null : { low: gain! - half, high: gain! + half });
-  }
+  const { candidates, honest, best } = outputOf(text).choice!;
+  const [table, gains] = panelsOn(sectionOf(text));
+  const expected = candidates
+    .map(({ label, r2, ic, gain }, number) => ({
+      gain: gain!,
+      cells: [label, String(number), figure(r2, "r2"), figure(ic, "ic"), figure(gain, "r2")],
+    }))
+    .sort((a, b) => b.gain - a.gain);
   assert.deepEqual(
-    rows.map(({ gain }) => gain),
-    candidates.map(({ gain }) => gain!).sort((a, b) => b - a),
+    table!.rows.map((row) => row.slice(0, 5)),
+    expected.map(({ cells }) => cells),
   );
-});
-
-test("the cumulative gain ends at the honest gain, and that of the best at its own", () => {
-  const text = textOf(4);
-  const { gain } = dataOf(text).data!;
-  const { honest, candidates, best } = outputOf(text).choice!;
-  assert.ok(Math.abs(gain!.chosen.at(-1)! - honest.gain!) < 1e-15);
-  assert.ok(Math.abs(gain!.best!.at(-1)! - candidates[best]!.gain!) < 1e-15);
-  assert.equal(gain!.days.length, 40);
+  assert.equal(gains!.rows.length, 40);
+  assert.deepEqual(gains!.rows.at(-1)!.slice(1), [
+    figure(honest.gain, "r2"),
+    figure(candidates[best]!.gain, "r2"),
+  ]);
 });
 
 test("with many candidates, 20 are shown and the others are folded, and the page stays small", () => {
-  const sectionOf = (text: string) => /<h2 id="candidates">.*?<\/section>/s.exec(page(reported(text)))![0];
-  const text = textOf(100, { skills: [], tickers: ["A", "B", "C"] });
-  const many = sectionOf(text);
-  const [open, folded] = many.split("<details><summary>80 further candidates with smaller gains");
-  assert.equal(open!.match(/<th scope="row">/g)?.length, 20);
-  assert.ok(folded!.match(/<th scope="row">/g)!.length >= 80);
-  assert.ok(many.length < 120_000, String(many.length));
-  assert.ok(sectionOf(textOf(3)).length < 20_000);
+  const many = sectionOf(textOf(100, { skills: [], tickers: ["A", "B", "C"] }));
+  const [open, folded] = many.split("<summary>80 further candidates with smaller gains");
+  assert.deepEqual([rowsOf(open!).length, rowsOf(folded!).length > 79], [20, true]);
+  assert.ok(many.length < 120_000 && sectionOf(textOf(3)).length < 20_000);
 });
 
 test("only reports on a choice have the section, and outputs without the series of gains have no such chart", () => {
@@ -67,10 +52,8 @@ test("only reports on a choice have the section, and outputs without the series 
   const output = outputOf(textOf(3));
   const { gains: _, ...losses } = output.choice!.losses;
   const older = JSON.stringify({ ...output, choice: { ...output.choice, losses } });
-  assert.equal(dataOf(older).data!.gain, undefined);
-  assert.doesNotMatch(page(reported(older)), /Gain over candidate 0, cumulative/);
-  assert.match(dataOf(mlText()).absent!, /did not choose/);
-  assert.match(dataOf(textOf(3, { folds: 0 })).absent!, /too short/);
+  assert.equal(panelsOn(sectionOf(older)).length, 1);
+  assert.match(sectionOf(textOf(3, { folds: 0 })), /No held-out row judges the candidates/);
 });
 
 test("the candidates of networks are judged on the calibration part", () => {
@@ -82,17 +65,14 @@ test("the candidates of networks are judged on the calibration part", () => {
     ...outputOf(dlText()),
     choice: { ...choice, losses: { ...losses, excess } },
   });
-  const { data } = dataOf(text);
-  assert.deepEqual([data!.gain!.best, data!.gain!.days.length], [undefined, 40]);
-  assert.match(data!.finding, /^The best candidate.s calibration rows show an R² of/);
-  assert.match(page(reported(text)), /id="candidates"/);
+  const [table, gains] = panelsOn(sectionOf(text));
+  assert.match(table!.sentence, /^The best candidate.s calibration rows show an R² of/);
+  assert.deepEqual([gains!.rows.length, gains!.rows[0]!.length], [40, 2]);
 });
 
 test("labels of another program are text, and long ones are cut", () => {
   const output = JSON.parse(textOf(4));
   output.choice.candidates[0].label = '"><script>alert(1)</script>';
   output.choice.candidates[1].label = "x".repeat(1_000_000);
-  const html = page(reported(JSON.stringify(output)));
-  assert.doesNotMatch(html, /<script>alert/);
-  assert.doesNotMatch(html, /x{101}/);
+  assert.doesNotMatch(page(reported(JSON.stringify(output))), /<script>alert|x{101}/);
 });

@@ -44,17 +44,14 @@ test("the kind of fit names pooled and joint models, ensembles and refits", () =
 });
 
 test("the title of the tab tells two reports apart, and is text", () => {
-  const [ml, dl] = [reported(mlText()), reported(dlText())];
-  assert.notEqual(documentTitle(ml), documentTitle(dl));
-  assert.match(
-    documentTitle(ml),
-    /^ridge · per ticker · tickers 8 · as of 2016-01-14 · learned until 2015-07-30 · scored /,
-  );
   const hostile = { ...JSON.parse(mlText()), tags: ["</title><script>"] };
+  const report = reported(JSON.stringify(hostile));
   assert.match(
-    page(reported(JSON.stringify(hostile))),
-    /<title>[^<]*tags &lt;\/title&gt;&lt;script&gt;[^<]*<\/title>/,
+    documentTitle(report),
+    /^ridge · per ticker · tickers 8 · as of 2016-01-14 · learned until 2015-07-30/,
   );
+  assert.notEqual(documentTitle(report), documentTitle(reported(dlText())));
+  assert.match(page(report), /<title>[^<]*tags &lt;\/title&gt;&lt;script&gt;[^<]*<\/title>/);
 });
 
 test("an output without labelled rows says which rows were scored, or that none were", () => {

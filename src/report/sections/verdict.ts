@@ -236,7 +236,7 @@ function figuresOf(output: ReportedOutput, isSwitched = false): VNode {
     { title: "Value", cell: (row) => html`<b class=${judgementOf(row)}>${figure(row.value, row.unit)}</b>` },
     ["90\u202f% band", "text", ({ band, unit }) => (band == null ? NO_FIGURE : bandFigure(band, unit))],
     {
-      title: "",
+      title: html`<span class="unseen">On a line</span>`,
       kind: "line-cell",
       cell: ({ value, band, reference: [, at] }) => strip({ value: value!, ...band, reference: at ?? 0 }),
     },

@@ -57,19 +57,6 @@ test("bins, their means and their bands equal those from the sorted rows", () =>
   }
 });
 
-test("bins contain every row once, and their forecasts ascend", () => {
-  for (let seed = 1; seed <= 30; seed++) {
-    const rows = datedRows(seed, 1 + (seed % 5), 30);
-    const bins = calibration(rowsByDateOf(rows), 10);
-    assert.equal(
-      bins.reduce((sum, { n }) => sum + n, 0),
-      plainRows(rows).length,
-    );
-    assert.ok(bins.every(({ predicted }, i) => i === 0 || predicted > bins[i - 1]!.predicted));
-    assert.ok(bins.length <= 10);
-  }
-});
-
 test("equal forecasts give one bin, and no rows give none", () => {
   const rows = datedRows(1).map((row) => ({ ...row, predicted: new Float64Array(row.days.length) }));
   assert.deepEqual(

@@ -76,8 +76,3 @@ test("forecasts of the fifth day ahead show over five days but not over one", ()
   assert.ok(one.band!.low < 0 && one.band!.high > 0 && Math.abs(one.ic) < 0.05);
   assert.ok(five.band!.low > 0.2);
 });
-
-test("no window, and two tickers, have no IC", () => {
-  assert.equal(horizonSkill(datedRows(1, 5, 8), 20), undefined);
-  assert.equal(horizonSkill(datedRows(1, 2, 60), 2), undefined);
-});

@@ -4,14 +4,11 @@ import fc from "fast-check";
 import { seededRandom } from "../../../test/twins/random.ts";
 import { formatDay } from "../../contract/market/dates.ts";
 import { MIN_DATES } from "../../contract/output/test-quantile.ts";
-import { neweyWestT } from "../../evaluate/mean-test.ts";
-import { mean } from "../../evaluate/statistics.ts";
-import { crossSectionOf } from "../../evaluate/tables.testing.ts";
+import { labelled } from "../../evaluate/forecast-rows.ts";
 import {
   average,
   byDate,
   datedRows,
-  dateSkill,
   isNear,
   plainRows,
   rowsByDateOf,
@@ -20,61 +17,29 @@ import {
 } from "./dated-rows.testing.ts";
 import {
   bandOf,
-  dateSums,
-  HIT_RATE,
   hitRateErrorOf,
   meanBand,
   months,
   noSkillFunnel,
   noSkillMean,
   ratioOverDates,
+  signedRows,
   years,
 } from "./over-dates.ts";
-import { cumulative } from "./running-sums.ts";
 
-const R2_ZERO = {
-  numerator: (y: number, p: number) => y * y - (y - p) ** 2,
-  denominator: (y: number) => y * y,
-};
-
-test("R² and hit rate over dates equal those over rows, and their error comes from the linearised dates", () => {
+test("the hit rate over dates equals that over rows, and its error comes from the linearised dates", () => {
   for (let seed = 1; seed <= 20; seed++) {
     const rows = datedRows(seed);
-    const plain = plainRows(rows);
-    const squares = plain.reduce((sum, { y }) => sum + y * y, 0);
-    const errors = plain.reduce((sum, { y, p }) => sum + (y - p) ** 2, 0);
-    const r2 = ratioOverDates(dateSums(rowsByDateOf(rows), R2_ZERO));
-    assert.ok(isNear(r2.ratio, 1 - errors / squares));
-    const gains = byDate(plain).map(([, date]) => ({
-      a: date.reduce((sum, { y, p }) => sum + y * y - (y - p) ** 2, 0),
-      b: date.reduce((sum, { y }) => sum + y * y, 0),
-    }));
-    const counted = gains.filter(({ b }) => b > 0);
-    const slow = slowError(counted.map(({ a, b }) => a - r2.ratio * b)) / average(counted.map(({ b }) => b));
-    assert.ok(isNear(r2.error!, slow));
-    const signed = plain.filter(({ y, p }) => y !== 0 && p !== 0);
-    const hits = signed.filter(({ y, p }) => Math.sign(y) === Math.sign(p)).length;
-    assert.ok(isNear(ratioOverDates(dateSums(rowsByDateOf(rows), HIT_RATE)).ratio, hits / signed.length));
+    const signed = plainRows(rows).filter(({ y, p }) => y !== 0 && p !== 0);
+    const isHit = ({ y, p }: { y: number; p: number }) => (Math.sign(y) === Math.sign(p) ? 1 : 0);
+    const { ratio, error } = ratioOverDates(signedRows(rowsByDateOf(rows)));
+    assert.ok(isNear(ratio, average(signed.map(isHit))));
+    const dates = byDate(signed).map(([, date]) => date);
+    const linearised = dates.map((date) => date.reduce((sum, row) => sum + isHit(row) - ratio, 0));
+    assert.ok(isNear(error!, slowError(linearised) / average(dates.map((date) => date.length))));
+    const open = rows.map((row) => ({ ...row, trainingMean: row.realised.fill(Number.NaN, 0, 5) }));
+    assert.equal(hitRateErrorOf(open), ratioOverDates(signedRows(rowsByDateOf(open.map(labelled)))).error);
   }
-});
-
-test("the error of the hit rate uses dates as units, and ignores rows with unknown labels", () => {
-  const rows = datedRows(3, 6, 90).map((row) => ({ ...row, trainingMean: row.realised }));
-  const open = rows.map((row) => ({
-    ...row,
-    realised: row.realised.map((label, i) => (i % 5 === 0 ? Number.NaN : label)),
-  }));
-  const signed = plainRows(open).filter(({ y, p }) => !Number.isNaN(y) && y !== 0 && p !== 0);
-  const isHit = ({ y, p }: { y: number; p: number }) => (Math.sign(y) === Math.sign(p) ? 1 : 0);
-  const rate = average(signed.map(isHit));
-  const dates = byDate(signed).map(([, date]) => date);
-  const residuals = dates.map((date) => date.reduce((sum, row) => sum + isHit(row) - rate, 0));
-  const slow = slowError(residuals) / average(dates.map((date) => date.length));
-  assert.ok(isNear(hitRateErrorOf(open)!, slow));
-  assert.equal(
-    hitRateErrorOf(datedRows(3, 6, 20).map((row) => ({ ...row, trainingMean: row.realised }))),
-    null,
-  );
 });
 
 test("the band of a ratio contains the truth about as often as it says, although the rows of a date move together", () => {
@@ -113,48 +78,14 @@ test("a band is the error from cosine sums, or for few dates from all pairs, tim
   }
 });
 
-test("29 dates have no error, and 30 have one", () => {
-  const random = seededRandom(3);
-  const values = Float64Array.from({ length: MIN_DATES }, () => random.normal());
-  const denominators = new Float64Array(MIN_DATES).fill(2);
-  assert.ok(meanBand(values) !== null && ratioOverDates({ numerators: values, denominators }).error !== null);
-  const few = { numerators: values.subarray(1), denominators: denominators.subarray(1) };
-  assert.deepEqual([meanBand(few.numerators), ratioOverDates(few).error], [null, null]);
-});
-
 test("without an error there is no band", () => {
   assert.equal(meanBand(Float64Array.of(1)), null);
-  assert.equal(meanBand(Float64Array.of(2, 2, 2)), null);
+  assert.ok(noSkillFunnel(Float64Array.of(1, 1, 1)).every(Number.isNaN));
   assert.equal(bandOf(null, 1, 100), null);
   assert.equal(bandOf(1, null, 100), null);
   assert.equal(bandOf(1, 1, MIN_DATES - 1), null);
-  const none = ratioOverDates(dateSums(rowsByDateOf([]), R2_ZERO));
+  const none = ratioOverDates(signedRows(rowsByDateOf([])));
   assert.ok(Number.isNaN(none.ratio) && none.error === null);
-});
-
-test("IC and RankIC by date have the means of the cross-section to the last bit, at their dates", () => {
-  for (let seed = 1; seed <= 20; seed++) {
-    const rows = datedRows(seed, 5);
-    const { days, ic, rankIc, tickers } = dateSkill(rows);
-    const across = crossSectionOf(rows);
-    assert.deepEqual(
-      [days.length, mean(ic), mean(rankIc)],
-      [across.dates, across.ic_mean, across.rank_ic_mean],
-    );
-    const counted = byDate(plainRows(rows)).filter(
-      ([, date]) =>
-        date.length >= 3 &&
-        [date.map(({ p }) => p), date.map(({ y }) => y)].every((side) => new Set(side).size > 1),
-    );
-    assert.deepEqual(
-      [...days],
-      counted.map(([day]) => day),
-    );
-    assert.deepEqual(
-      [...tickers],
-      counted.map(([, date]) => date.length),
-    );
-  }
 });
 
 test("the funnel after k dates follows from k values with the variance from all weighted pairs", () => {
@@ -166,25 +97,6 @@ test("the funnel after k dates follows from k values with the variance from all 
     assert.ok(isNear(half, slowBandQuantile(120) * deviation * Math.sqrt(i + 1)));
   }
   assert.ok(isNear(noSkillMean(values, 63), (slowBandQuantile(120) * deviation) / Math.sqrt(63)));
-});
-
-test("the sum of all dates leaves the funnel exactly if the t is beyond the quantile", () => {
-  const random = seededRandom(8);
-  let outside = 0;
-  for (let draw = 0; draw < 300; draw++) {
-    const drift = 0.08 * random.uniform();
-    const values = Float64Array.from({ length: 50 }, () => 0.3 * random.normal() + drift);
-    const isOut = Math.abs(cumulative(values).at(-1)!) > noSkillFunnel(values).at(-1)!;
-    assert.equal(isOut, Math.abs(neweyWestT(values)!) > slowBandQuantile(50));
-    if (isOut) outside++;
-  }
-  assert.ok(outside > 30 && outside < 270, `${outside} of 300 are outside`);
-});
-
-test("one date, and values that are all the same, have no funnel", () => {
-  assert.ok(noSkillFunnel(Float64Array.of(1)).every(Number.isNaN));
-  assert.ok(noSkillFunnel(Float64Array.of(1, 1, 1)).every(Number.isNaN));
-  assert.ok(Number.isNaN(noSkillMean(Float64Array.of(1, 1, 1), 2)));
 });
 
 /** Successive positions whose dates begin with the same characters. */
