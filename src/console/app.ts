@@ -13,6 +13,7 @@ import { PAGE, storedToken, storeToken, useService } from "./service.ts";
 import { SignIn } from "./sign-in.ts";
 import { errorBox, type ViewContext, type ViewRoute, VisibleView } from "./view.ts";
 
+const CLOCK = new Intl.DateTimeFormat("en-GB", { timeStyle: "medium" });
 const READ_ONLY =
   "this needs a key or token with the write scope. Yours has only the read scope, so you can view operations, reports and outputs.";
 
@@ -111,7 +112,11 @@ function Session({ token, onEnd }: SessionProps): VNode {
         ${token !== undefined && html`<button type="button" class="plain" onClick=${() => end()}>Sign out</button>`}
       </p>
     </header>
-    <div class="offline" role="status">${downSince !== undefined && html`<p>${offlineWords(downSince)}</p>`}</div>
+    <div class="offline" role="status">${
+      downSince !== undefined &&
+      html`<p>Offline since ${CLOCK.format(downSince)}: the service does not respond. This page shows the state at that time. The
+        console reconnects by itself.</p>`
+    }</div>
     <main id="main">
       <div class="notices" role="status">${
         notice &&
@@ -121,11 +126,6 @@ function Session({ token, onEnd }: SessionProps): VNode {
       <h1 tabindex="-1" ref=${heading}>${title}</h1>
       <div class="view">${drawView()}</div>
     </main>`;
-}
-
-function offlineWords(since: Date): string {
-  const clock = new Intl.DateTimeFormat("en-GB", { timeStyle: "medium" }).format(since);
-  return `Offline since ${clock}: the service does not respond. This page shows the state at that time. The console reconnects by itself.`;
 }
 
 function gaugeWords(

@@ -3,10 +3,11 @@ import { useContext, useId, useRef, useState } from "preact/hooks";
 import { shortVisibleText } from "../../contract/visible-text.ts";
 import { type Child, h, html } from "../../view/html.ts";
 import { prose } from "../../view/text.ts";
+import { ownOf } from "../words.ts";
 import { type Path, type RawJson, valueAt } from "./draft.ts";
 import { faultLine, faultsAt, type Refusal } from "./faults.ts";
 import { acceptedText, fieldText, fieldValue, jsonFault, placeholderText } from "./field-text.ts";
-import { choiceLabel, labelOf } from "./labels.ts";
+import { CHECKS, labelOf } from "./labels.ts";
 import { isApplicable, isNetworkSize, isOptional, kindOf, type Member, membersOf } from "./schema.ts";
 
 /** What the fields of a form show and change. */
@@ -179,7 +180,7 @@ function Control({ member }: { readonly member: Member }): VNode {
       (
         choice,
       ) => html`<label class="check"><input type="checkbox" value=${choice} checked=${chosen.includes(choice)}
-        onChange=${() => toggle(choice)} />${choiceLabel(choice)}</label>`,
+        onChange=${() => toggle(choice)} />${ownOf(CHECKS, choice) === undefined ? choice : `${choice}: ${ownOf(CHECKS, choice)}`}</label>`,
     )}${after}
   </fieldset>`;
 }

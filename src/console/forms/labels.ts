@@ -76,14 +76,9 @@ export function labelOf(name: string): string | undefined {
 }
 
 /** The question that each check of an audit answers. */
-const CHECKS: Readonly<Record<string, string>> = {
+export const CHECKS: Readonly<Record<string, string>> = {
   truncation: "does the job look ahead?",
   restatement: "was history rewritten? Needs the blobs of an earlier day",
   foresight: "does a feature know its label?",
   skill: "is the IC higher than by chance?",
 };
-
-/** An entry of a list, with its meaning. */
-export function choiceLabel(choice: string): string {
-  return Object.hasOwn(CHECKS, choice) ? `${choice}: ${CHECKS[choice]}` : choice;
-}

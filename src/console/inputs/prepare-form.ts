@@ -1,6 +1,6 @@
 import type { VNode } from "preact";
 import { useRef, useState } from "preact/hooks";
-import { MucastApiError, type PreparedBlobs, type PrepareOptions, type Problem } from "../../client/index.ts";
+import { MucastApiError, type PreparedBlobs, type PrepareOptions } from "../../client/index.ts";
 import { countedRows } from "../../view/figures.ts";
 import { h, html } from "../../view/html.ts";
 import { bdi, bytes } from "../../view/text.ts";
@@ -71,8 +71,13 @@ export function PrepareForm({ schema, onPrepared }: PrepareFormProps): VNode {
     } catch (error) {
       say(stop.signal.aborted ? html`<p>Stopped. Nothing was stored.</p>` : undefined);
       if (signal.aborted) return;
-      if (error instanceof MucastApiError) explain(withoutQuery(error.problem));
-      else refuse(NO_RESPONSE);
+      if (!(error instanceof MucastApiError)) return refuse(NO_RESPONSE);
+      // The service names an option as a member of the query.
+      const unquery = ({ path, ...fault }: { path: string; message: string }) => ({
+        ...fault,
+        path: path.replace(/^query\./, ""),
+      });
+      explain({ ...error.problem, faults: (error.problem.faults ?? []).map(unquery) });
     } finally {
       setSending(undefined);
     }
@@ -102,12 +107,6 @@ export function PrepareForm({ schema, onPrepared }: PrepareFormProps): VNode {
       ${sending && html`<button type="button" onClick=${() => sending.stop.abort()}>Stop</button>`}</p>
     <div role="status">${said}</div>
   </form>`;
-}
-
-/** The service names an option as a member of the query. */
-function withoutQuery(problem: Problem): Problem {
-  const faults = problem.faults?.map((fault) => ({ ...fault, path: fault.path.replace(/^query\./, "") }));
-  return { ...problem, ...(faults && { faults }) };
 }
 
 function resultOf(prepared: PreparedBlobs): VNode {

@@ -12,7 +12,7 @@ import { countedRows } from "../../view/figures.ts";
 import { h, html, onText, select } from "../../view/html.ts";
 import { table } from "../../view/table.ts";
 import { bdi } from "../../view/text.ts";
-import { runExample } from "../inputs/data-section.ts";
+import { storeExample } from "../inputs/data-section.ts";
 import { errorBox, errorWords, useAction, useView } from "../view.ts";
 import { KINDS, runName, STATUSES } from "../words.ts";
 import { ChosenRuns } from "./chosen-runs.ts";
@@ -165,9 +165,12 @@ function addressOf(params: URLSearchParams, cursor: string | null): string {
 /** What a caller without operations sees: a job on the example data, or one of their own. */
 function FirstSteps(): VNode {
   const context = useView();
-  const { isBusy, run } = useAction("The example could not be run.", async () =>
-    context.navigate(`#/operations/${await runExample(context)}`),
-  );
+  const { isBusy, run } = useAction("The example could not be run.", async () => {
+    const ml = { model: "ridge", fit: "pooled", target: "relative", shrinkage: "pooled" };
+    const payload = { ...(await storeExample(context)), config: { "ML params": ml }, tags: ["example"] };
+    const { id } = await context.client.runMlJob(payload, { signal: context.signal });
+    context.navigate(`#/operations/${id}`);
+  });
   if (!context.mayWrite) return html`<p class="empty">No operations yet.</p>`;
   return html`<section class="first">
     <h2>No operations yet</h2>
