@@ -1,10 +1,16 @@
 import { useEffect, useMemo, useState } from "preact/hooks";
 import { pause } from "../../client/connection.ts";
 import { endedBy } from "../../client/follow-events.ts";
-import { MucastApiError, type OperationView, type Snapshot, type StoredEvent } from "../../client/index.ts";
+import {
+  type EpochPoint,
+  MucastApiError,
+  type OperationView,
+  type Snapshot,
+  type StoredEvent,
+} from "../../client/index.ts";
 import { useView } from "../view.ts";
 import { ownOf } from "../words.ts";
-import { TrainingCurves } from "./training.ts";
+import { networkOf } from "./training.ts";
 
 /** If there are many events, how often the page is redrawn. */
 const DRAW_MS = 250;
@@ -23,7 +29,10 @@ const HAPPENINGS: Readonly<Record<string, string>> = {
 /** What the page of an operation knows, by its events. */
 export class FollowedRun {
   operation: OperationView;
-  readonly curves = new TrainingCurves();
+  /** By network and epoch; of a fast job, the service keeps only some. */
+  readonly epochs = new Map<string, EpochPoint>();
+  /** The number of epochs that the service did not send, as it reports. */
+  leftOut = 0;
   /** Starts, further attempts, a cancel, in the order in which they arrived. */
   readonly happenings: { readonly time: string; readonly words: string }[] = [];
   /** Stages that have been reached, in order. */
@@ -49,7 +58,10 @@ export class FollowedRun {
     const { type, time, data } = event;
     const whole = type === "snapshot" ? data : endedBy(event);
     if (whole !== undefined) this.update(whole);
-    if (type === "epochs") this.curves.add(data);
+    if (type === "epochs") {
+      for (const point of data.points) this.epochs.set(`${networkOf(point)} ${point.epoch}`, point);
+      this.leftOut += data.left_out ?? 0;
+    }
     if (type === "progress") this.update({ ...this.operation, progress: data });
     const words = ownOf(HAPPENINGS, type);
     const attempt = type === "started" && data.attempt > 1 ? `, attempt ${data.attempt}` : "";
@@ -79,6 +91,7 @@ export function useRun(operation: OperationView) {
     };
     const readEvents = async () => {
       run.happenings.length = 0;
+      run.leftOut = 0;
       for await (const event of client.events(id, { signal })) {
         run.take(event);
         change();

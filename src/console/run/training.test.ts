@@ -1,57 +1,33 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { bestOf, TrainingCurves } from "./training.ts";
+import { bestOf, lossesOf, networkOf } from "./training.ts";
 
-function point(
-  ticker: string,
-  epoch: number,
-  train: number | null,
-  validation: number | null,
-  member?: number,
-) {
-  return {
-    ticker,
-    epoch,
-    train_loss: train,
-    validation_loss: validation,
-    ...(member === undefined ? {} : { member }),
-  };
+function point(ticker: string, epoch: number, train_loss: number | null, validation_loss: number | null) {
+  return { ticker, epoch, train_loss, validation_loss };
 }
 
-test("repeated or unordered epochs appear once each, by epoch", () => {
-  const curves = new TrainingCurves();
-  curves.add({ points: [point("A", 2, 0.5, 0.6), point("A", 1, 0.9, 1)] });
-  curves.add({ points: [point("A", 2, 0.5, 0.6), point("A", 3, 0.4, null)], left_out: 4 });
-  const points = curves.of("A");
-  assert.deepEqual(
-    points.map(({ epoch, train, validation }) => [epoch, train, validation]),
-    [
-      [1, 0.9, 1],
-      [2, 0.5, 0.6],
-      [3, 0.4, null],
-    ],
-  );
-  assert.equal(bestOf(points)?.epoch, 2);
-  assert.equal(curves.leftOut, 4);
+test("the losses of a network are in the order of its epochs, and the best has the smallest validation loss", () => {
+  const points = [
+    point("A", 2, 0.5, 0.6),
+    point("B", 1, 9, 9),
+    point("A", 1, 0.9, 1),
+    point("A", 3, 0.4, null),
+  ];
+  const losses = lossesOf(points, "A");
+  assert.deepEqual(losses, [
+    { epoch: 1, train_loss: 0.9, validation_loss: 1 },
+    { epoch: 2, train_loss: 0.5, validation_loss: 0.6 },
+    { epoch: 3, train_loss: 0.4, validation_loss: null },
+  ]);
+  assert.equal(bestOf(losses)?.epoch, 2);
+  assert.equal(networkOf({ ...points[0]!, member: 1 }), "A member 1", "members of an ensemble are networks");
 });
 
 test("the median is of finite losses, at the epochs that half of the networks have reached", () => {
-  const curves = new TrainingCurves();
-  for (const [ticker, loss] of [
-    ["A", 1],
-    ["B", 3],
-    ["C", null],
-  ] as const)
-    curves.add({ points: [point(ticker, 1, loss, 2)] });
-  curves.add({ points: [point("B", 2, 5, null), point("C", 2, null, null), point("B", 3, 7, 8)] });
-  assert.deepEqual(curves.median(), [
-    { epoch: 1, train: 2, validation: 2 },
-    { epoch: 2, train: 5, validation: null },
+  const first = [point("A", 1, 1, 2), point("B", 1, 3, 2), point("C", 1, null, 2)];
+  const later = [point("B", 2, 5, null), point("C", 2, null, null), point("B", 3, 7, 8)];
+  assert.deepEqual(lossesOf([...first, ...later]), [
+    { epoch: 1, train_loss: 2, validation_loss: 2 },
+    { epoch: 2, train_loss: 5, validation_loss: null },
   ]);
-});
-
-test("members of an ensemble are separate networks", () => {
-  const curves = new TrainingCurves();
-  curves.add({ points: [point("A", 1, 1, 1, 0), point("A", 1, 1, 1, 1), point("B", 1, 1, 1)] });
-  assert.deepEqual(curves.networks, ["A member 0", "A member 1", "B"]);
 });

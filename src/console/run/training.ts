@@ -1,6 +1,6 @@
 import type { VNode } from "preact";
 import { useState } from "preact/hooks";
-import type { EpochPoint, Epochs } from "../../client/index.ts";
+import type { EpochPoint } from "../../client/index.ts";
 import { shortVisibleText } from "../../contract/visible-text.ts";
 import { vertical } from "../../view/chart.ts";
 import { countedRows, figure } from "../../view/figures.ts";
@@ -10,27 +10,19 @@ import type { Point } from "../../view/path.ts";
 import { numbers } from "../../view/table.ts";
 import type { FollowedRun } from "./follow-run.ts";
 
+/** Both losses of an epoch, on scaled returns; null if one is not finite. */
+type Losses = Pick<EpochPoint, "epoch" | "train_loss" | "validation_loss">;
+
 /** The losses of the networks while they train: the median of all, or one network. */
-export function Training({ run: { curves } }: { readonly run: FollowedRun }): VNode | undefined {
+export function Training({ run: { epochs, leftOut } }: { readonly run: FollowedRun }): VNode | undefined {
   const [chosen, choose] = useState("all");
-  const { networks } = curves;
+  const points = [...epochs.values()];
+  const networks = [...new Set(points.map(networkOf))];
   if (networks.length === 0) return undefined;
   const names = networks.map((name, i) => [String(i), shortVisibleText(name, 40)] as const);
-  return html`<section>
-    <h2>Training</h2>
-    ${
-      networks.length > 1 &&
-      html`<label>Network${" "}
-      ${select(chosen, [["all", "Median of all"], ...names], { onChange: onText(choose) })}</label>`
-    }
-    ${lossPanel(curves, networks.length === 1 ? networks[0] : networks[Number(chosen)])}
-  </section>`;
-}
-
-function lossPanel(curves: TrainingCurves, network: string | undefined): VNode {
-  const { networks, leftOut } = curves;
-  const points = network === undefined ? curves.median() : curves.of(network);
-  const best = bestOf(points);
+  const network = networks.length === 1 ? networks[0] : networks[Number(chosen)];
+  const losses = lossesOf(points, network);
+  const best = bestOf(losses);
   const which =
     network === undefined
       ? `Median of ${countedRows(networks.length, "network")}, for epochs that at least half have reached`
@@ -38,19 +30,19 @@ function lossPanel(curves: TrainingCurves, network: string | undefined): VNode {
   const found =
     best === undefined
       ? "No finite validation loss yet."
-      : `Best validation loss: ${figure(best.validation, "number")} (epoch ${best.epoch}).`;
-  const line = (kind: string, meaning: string, loss: (point: CurvePoint) => number | null) => ({
+      : `Best validation loss: ${figure(best.validation_loss, "number")} (epoch ${best.epoch}).`;
+  const line = (kind: string, meaning: string, loss: "train_loss" | "validation_loss") => ({
     ...{ kind, meaning, shape: "line" as const },
-    points: points.map((point): Point => [point.epoch, loss(point) ?? Number.NaN]),
+    points: losses.map((each): Point => [each.epoch, each[loss] ?? Number.NaN]),
   });
-  return panel({
+  const shown = panel({
     sentence: `${which}. ${found}`,
     chart: {
       x: "epochs",
       y: { unit: "number", title: "loss of scaled returns" },
       marks: [
-        line("line", "validation loss", ({ validation }) => validation),
-        line("line second", "training loss", ({ train }) => train),
+        line("line", "validation loss", "validation_loss"),
+        line("line second", "training loss", "train_loss"),
         best !== undefined && vertical(best.epoch, `best epoch, ${best.epoch}`),
       ],
       height: 220,
@@ -59,75 +51,52 @@ function lossPanel(curves: TrainingCurves, network: string | undefined): VNode {
       leftOut > 0 &&
       html`<p class="hint">${countedRows(leftOut, "epoch")} are not shown here because they arrived too fast; the report
         shows all epochs.</p>`,
-    numbers: numbers<CurvePoint>({
+    numbers: numbers<Losses>({
       name: "Losses by epoch",
       columns: [
         ["Epoch", "count", ({ epoch }) => epoch],
-        ["Training", "number", ({ train }) => train],
-        ["Validation", "number", ({ validation }) => validation],
+        ["Training", "number", ({ train_loss }) => train_loss],
+        ["Validation", "number", ({ validation_loss }) => validation_loss],
       ],
-      rows: points,
+      rows: losses,
     }),
   });
-}
-
-/** Both losses of an epoch, on scaled returns; null if one is not finite. */
-interface CurvePoint {
-  readonly epoch: number;
-  readonly train: number | null;
-  readonly validation: number | null;
-}
-
-/** What the networks of a job have learned so far, from its events, of which the service keeps only so many. */
-export class TrainingCurves {
-  readonly #curves = new Map<string, Map<number, CurvePoint>>();
-  /** The number of epochs that the service did not send, as it reports. */
-  leftOut = 0;
-
-  add({ points, left_out = 0 }: Epochs): void {
-    this.leftOut += left_out;
-    for (const point of points) {
-      const { epoch, train_loss: train, validation_loss: validation } = point;
-      const curve = this.#curves.get(networkOf(point)) ?? new Map<number, CurvePoint>();
-      this.#curves.set(networkOf(point), curve.set(epoch, { epoch, train, validation }));
+  return html`<section>
+    <h2>Training</h2>
+    ${
+      networks.length > 1 &&
+      html`<label>Network${" "}
+      ${select(chosen, [["all", "Median of all"], ...names], { onChange: onText(choose) })}</label>`
     }
-  }
+    ${shown}
+  </section>`;
+}
 
-  /** Names of the networks, in the order in which they started. */
-  get networks(): readonly string[] {
-    return [...this.#curves.keys()];
-  }
+export function networkOf({ ticker, member }: EpochPoint): string {
+  return member === undefined ? ticker : `${ticker} member ${member}`;
+}
 
-  /** The losses of a network by epoch. */
-  of(network: string): readonly CurvePoint[] {
-    return [...(this.#curves.get(network)?.values() ?? [])].sort((a, b) => a.epoch - b.epoch);
-  }
-
-  /**
-   * The median loss at each epoch that at least half of the networks have reached. Later epochs would show only the few networks that
-   * train longest.
-   */
-  median(): readonly CurvePoint[] {
-    const points = [...this.#curves.values()].flatMap((curve) => [...curve.values()]);
-    return [...Map.groupBy(points, ({ epoch }) => epoch)]
-      .filter(([, reached]) => reached.length >= this.#curves.size / 2)
-      .sort(([a], [b]) => a - b)
-      .map(([epoch, reached]) => ({
-        epoch,
-        train: medianOf(reached.map(({ train }) => train)),
-        validation: medianOf(reached.map(({ validation }) => validation)),
-      }));
-  }
+/**
+ * The losses of a network by epoch; without a network the medians, at each epoch that at least half of the networks have reached. Later
+ * epochs would show only the few networks that train longest.
+ */
+export function lossesOf(points: readonly EpochPoint[], network?: string): readonly Losses[] {
+  const least = network === undefined ? new Set(points.map(networkOf)).size / 2 : 1;
+  const shown = points.filter((point) => network === undefined || networkOf(point) === network);
+  return [...Map.groupBy(shown, ({ epoch }) => epoch)]
+    .filter(([, reached]) => reached.length >= least)
+    .sort(([a], [b]) => a - b)
+    .map(([epoch, reached]) => ({
+      epoch,
+      train_loss: medianOf(reached.map(({ train_loss }) => train_loss)),
+      validation_loss: medianOf(reached.map(({ validation_loss }) => validation_loss)),
+    }));
 }
 
 /** The epoch with the smallest validation loss; undefined if none is finite. */
-export function bestOf(points: readonly CurvePoint[]): CurvePoint | undefined {
-  const finite = points.filter(({ validation }) => validation !== null);
-  return finite.toSorted((a, b) => a.validation! - b.validation!)[0];
-}
-
-function networkOf({ ticker, member }: EpochPoint): string {
-  return member === undefined ? ticker : `${ticker} member ${member}`;
+export function bestOf(losses: readonly Losses[]): Losses | undefined {
+  const finite = losses.filter(({ validation_loss }) => validation_loss !== null);
+  return finite.toSorted((a, b) => a.validation_loss! - b.validation_loss!)[0];
 }
 
 /** Of the finite values; null if there are none. */
