@@ -87,7 +87,7 @@ test("candidates are entries with fields, which say how many fits they take", as
   await page.fill(control("grid"), '{"alpha": [0.1, 1.0, 10]}');
   await page.waitForSelector("text=4 candidates with the config itself, 124 fits per ticker.");
   await page.click("button:text-is('Add an entry')");
-  await page.fill(control("model", 2), "lasso");
+  await page.selectOption(control("model", 2), "lasso");
   await page.fill(control("grid", 1), '{"alpha": [');
   await page.waitForSelector("text=line 1, column 12");
   await page.fill(control("grid", 1), '{"alpah": [1]}');

@@ -8,10 +8,21 @@ import { type Path, type RawJson, valueAt } from "./draft.ts";
 import { faultLine, faultsAt, type Refusal } from "./faults.ts";
 import { acceptedText, fieldText, fieldValue, jsonFault, placeholderText } from "./field-text.ts";
 import { CHECKS, labelOf } from "./labels.ts";
-import { isApplicable, isNetworkSize, isOptional, kindOf, type Member, membersOf } from "./schema.ts";
+import {
+  isApplicable,
+  isNetworkSize,
+  isOptional,
+  type JsonSchema,
+  kindOf,
+  type Member,
+  membersOf,
+  schemaAt,
+} from "./schema.ts";
 
 /** What the fields of a form show and change. */
 export interface FormState {
+  /** Of the payload. */
+  readonly schema: JsonSchema;
   readonly tree: RawJson;
   /** @param json how the reader has written the value. */
   set(path: Path, value: RawJson | undefined, json?: string): void;
@@ -95,15 +106,22 @@ function Section({ member }: { readonly member: Member }): VNode | undefined {
 
 /** A list of objects, each a section. */
 function Entries({ member }: { readonly member: Member }): VNode {
-  const { tree, set, refusal, below } = useForm();
-  const { path, schema } = member;
+  const { schema: root, tree, set, refusal, below } = useForm();
+  const { path } = member;
   const adding = useRef<HTMLButtonElement>(null);
   const value = valueAt(tree, path);
+  // What a candidate may name is what the config itself may name.
+  const named = Object.entries(member.schema.items!.properties!).map(([name, own]) => {
+    const beside = schemaAt(root, [...path.slice(0, -2), name]);
+    const examples = beside?.enum ?? beside?.examples;
+    return [name, examples === undefined ? own : { ...own, examples }];
+  });
+  const schema = { ...member.schema.items, properties: Object.fromEntries(named) };
   const entries = (Array.isArray(value) ? value : []).map(
     (_, i): Member => ({
       path: [...path, i],
       name: `Entry ${i + 1}`,
-      schema: schema.items!,
+      schema,
       isRequired: true,
     }),
   );

@@ -95,6 +95,7 @@ export function PayloadForm(props: PayloadFormProps): VNode {
   });
   const state: FormState = {
     ...more,
+    schema,
     tree: draft.tree,
     refusal: refusal.refusal,
     set: (path, value, json) =>

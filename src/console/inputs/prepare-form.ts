@@ -40,6 +40,7 @@ export function PrepareForm({ schema, onPrepared }: PrepareFormProps): VNode {
   const members = membersOf(schema);
   const { refusal, box, refuse, explain, clear } = useRefusal(tree, members, "next to the fields");
   const state: FormState = {
+    schema,
     tree,
     set: (path, value) => setTree(treeWith(tree, path, value)),
     refusal,
