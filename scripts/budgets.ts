@@ -31,7 +31,7 @@ const CODE: readonly CodeBudget[] = [
   ["audit", 3_949, 183_116, /^src\/audit\//],
   ["report", 6_825, 287_290, /^src\/report\//],
   ["view", 543, 23_386, /^src\/view\//],
-  ["console", 5_448, 232_627, /^src\/console\//],
+  ["console", 3_998, 177_723, /^src\/console\//],
   ["client", 1_302, 53_574, /^src\/client\//],
   ["cli", 3_966, 170_412, /^src\/cli\//],
   ["executors + processes", 1_845, 79_589, /^src\/(executors|processes)\//],
