@@ -18,10 +18,12 @@ const named = (operation: string, payload: object | string) =>
   settings(operation, payload).map((setting) => [settingName(setting), setting.value, setting.byDefault]);
 
 test("the settings of a job have the defaults of its schema and of its model, and numbers keep their spelling", () => {
-  const text = `{"feature_url": "f", "data_extractor_url": "d", "tags": ["a"], "start": "2024-01-02",
+  const text = `{"feature_url": "https://a/data/f", "data_extractor_url": "d", "tags": ["a"], "start": "2024-01-02",
     "config": {"ML params": {"model": "Ridge", "n_splits": 15, "model_params": {"alpha": 1.0, "fit_intercept": false},
       "intervals": {"alpha": 0.20}, "scaler": "standard"}, "other": {"secret": "x"}}}`;
   assert.deepEqual(named("run_ml_job", text), [
+    ["feature_url", "f", undefined],
+    ["data_extractor_url", "d", undefined],
     ["start", "2024-01-02", undefined],
     ["model", "Ridge", undefined],
     ["n_splits", "15", "15"],
@@ -62,7 +64,7 @@ test("settings of networks and audits have the defaults of their job, and a repl
   ];
   assert.deepEqual(named("run_dl_job", { config }), expected);
   assert.deepEqual(named("audit", { operation: "run_dl_job", config }).slice(1), expected);
-  assert.deepEqual(named("replay", { output_url: "x", portable: true }), [["portable", "true", undefined]]);
+  assert.deepEqual(named("replay", { portable: true }), [["portable", "true", undefined]]);
   assert.deepEqual(named("later_job", { config: { x: [1, { y: "\u202e" }], z: {} } }), [
     ["x", '[1,{"y":"\\u202e"}]', undefined],
     ["z", "{}", undefined],

@@ -47,7 +47,7 @@ export const BLOBS = [
   "output_url",
 ];
 
-/** The settings of a payload in its order, with their defaults; not where a job reads and how it is found. */
+/** The settings of a payload in its order, with their defaults. A blob has its name, without its place. */
 export function settingsOf(operation: string, payload: RawJson, forms: Forms): readonly Setting[] {
   const defaultOf = defaultsOf(operation, payload, forms);
   const leavesOf = (path: Path, value: RawJson): Setting[] =>
@@ -55,7 +55,9 @@ export function settingsOf(operation: string, payload: RawJson, forms: Forms): r
       ? Object.entries(value).flatMap(([key, member]) => leavesOf([...path, key], member))
       : [{ path, value: shown(value), byDefault: defaultOf(path) }];
   return Object.entries(isObject(payload) ? payload : {}).flatMap(([name, member]) =>
-    name === "tags" || BLOBS.includes(name) ? [] : leavesOf([name], member),
+    name === "tags"
+      ? []
+      : leavesOf([name], typeof member === "string" ? member.replace(/^.*\//, "") : member),
   );
 }
 

@@ -5,14 +5,11 @@ import { countedRows } from "../../view/figures.ts";
 import { h, html } from "../../view/html.ts";
 import { table } from "../../view/table.ts";
 import { bdi } from "../../view/text.ts";
-import { valueAt } from "../forms/draft.ts";
 import {
-  BLOBS,
   type Difference,
   differencesOf,
   type RunConfig,
   readRunConfig,
-  type Setting,
   settingNames,
 } from "../forms/settings.ts";
 import { openReport } from "../links.ts";
@@ -62,9 +59,7 @@ export function ChosenRuns({ chosen, onClear }: ChosenRunsProps): VNode {
 
 function comparison(chosen: readonly OperationView[], configs: readonly (RunConfig | undefined)[]): VNode {
   const names = chosen.map(runName);
-  const differences = differencesOf(
-    configs.map((config) => config && [...inputsOf(config), ...config.settings]),
-  );
+  const differences = differencesOf(configs.map((config) => config?.settings));
   const titleOf = ({ id }: OperationView, i: number) =>
     names.indexOf(names[i]!) === names.lastIndexOf(names[i]!) ? names[i]! : `${names[i]} ${id.slice(0, 8)}`;
   if (differences.length === 0) return html`<p>No input and no setting differs.</p>`;
@@ -79,15 +74,6 @@ function comparison(chosen: readonly OperationView[], configs: readonly (RunConf
       })),
     ],
     rows: differences,
-  });
-}
-
-/** The inputs of a run by their names, in the form of settings. */
-function inputsOf({ payload }: RunConfig): Setting[] {
-  return BLOBS.slice(0, 2).flatMap((member) => {
-    const url = valueAt(payload, [member]);
-    if (typeof url !== "string") return [];
-    return [{ path: [member], value: url.split("/").at(-1)!, byDefault: undefined }];
   });
 }
 

@@ -148,7 +148,7 @@ function ConfigSection({ operation }: { readonly operation: OperationView }): VN
 }
 
 function contentsOf({ settings, payload }: RunConfig, { baseUrl }: ViewContext): VNode {
-  const changed = settings.filter(isChanged);
+  const changed = settings.filter((each) => isChanged(each) && !BLOBS.includes(String(each.path[0])));
   const inputs = BLOBS.map((member): Fact | false => {
     const url = valueAt(payload, [member]);
     if (typeof url !== "string") return false;
