@@ -21,7 +21,7 @@ const VIEWPORT = { width: 1_100, height: 895 };
 /** Around each part of a report, in pixels. */
 const MARGIN = 8;
 
-/** Each part of a report by its first and its last element. */
+/** Each part of a report by its first and last element. */
 const VERDICT = ["h1", ".of-score .closes"];
 const charts = (section: string) => [`h2[id=${section}]`, `section[aria-labelledby=${section}] .panels`];
 const REPORT_PARTS: Readonly<Record<string, readonly string[]>> = {

@@ -105,8 +105,8 @@ function replacedShare(before: Int8Array, now: Int8Array, fifth: number): number
 /** What the order of the forecasts of a date is worth. */
 export interface DateOrder {
   readonly day: Day;
+  /** Both NaN unless correlations are wanted. */
   readonly ic: number;
-  /** NaN unless ranks are wanted. */
   readonly rankIc: number;
   /** The mean simple return of each fifth, the lowest forecasts first; NaN without a label. */
   readonly returns: Float64Array;
@@ -120,7 +120,7 @@ export interface DateOrder {
 export function ordersByDate(
   rows: readonly ForecastRows[],
   steps: readonly number[],
-  hasRanks = false,
+  hasCorrelations = false,
 ): DateOrder[][] {
   const ordered = inTickerOrder(rows).filter(({ days }) => days.length > 0);
   const layout = dateLayout(ordered);
@@ -131,31 +131,24 @@ export function ordersByDate(
   const dates = datesWithFifths(layout, tickers, predicted);
   return steps.map((step) => {
     const labels = laid((row) => laterLabels(row, layout, step));
-    return dates.flatMap((date) => orderOf(date, predicted, labels, hasRanks) ?? []);
+    return dates.flatMap(({ day, from, fifths, replaced }): DateOrder[] => {
+      const known: number[] = [];
+      for (let i = 0; i < fifths.length; i++) if (!Number.isNaN(labels[from + i]!)) known.push(i);
+      const [p, y] = [valuesAt(predicted.subarray(from), known), valuesAt(labels.subarray(from), known)];
+      if (known.length < MIN_ORDER_TICKERS || isConstant(p) || isConstant(y)) return [];
+      const [sums, counts] = [new Float64Array(FIFTHS), new Float64Array(FIFTHS)];
+      for (const [k, i] of known.entries()) {
+        sums[fifths[i]!]! += Math.expm1(y[k]!);
+        counts[fifths[i]!]!++;
+      }
+      const returns = sums.map((sum, fifth) => sum / counts[fifth]!);
+      const spread = BASIS_POINTS * (returns[FIFTHS - 1]! - returns[0]!);
+      if (Number.isNaN(spread)) return [];
+      const ic = hasCorrelations ? correlation(p, y)! : Number.NaN;
+      const rankIc = hasCorrelations ? correlation(averageRanks(p), averageRanks(y))! : Number.NaN;
+      return [{ day, ic, rankIc, returns, spread, replaced }];
+    });
   });
-}
-
-/** @param predicted of all rows, date after date; `labels` likewise, NaN if there is none. */
-function orderOf(
-  { day, from, fifths, replaced }: SortedDate,
-  predicted: Float64Array,
-  labels: Float64Array,
-  hasRanks: boolean,
-): DateOrder | undefined {
-  const known: number[] = [];
-  for (let i = 0; i < fifths.length; i++) if (!Number.isNaN(labels[from + i]!)) known.push(i);
-  const [p, y] = [valuesAt(predicted.subarray(from), known), valuesAt(labels.subarray(from), known)];
-  if (known.length < MIN_ORDER_TICKERS || isConstant(p) || isConstant(y)) return undefined;
-  const [sums, counts] = [new Float64Array(FIFTHS), new Float64Array(FIFTHS)];
-  for (const [k, i] of known.entries()) {
-    sums[fifths[i]!]! += Math.expm1(y[k]!);
-    counts[fifths[i]!]!++;
-  }
-  const returns = sums.map((sum, fifth) => sum / counts[fifth]!);
-  const spread = BASIS_POINTS * (returns[ENDS[0]!]! - returns[ENDS[1]!]!);
-  if (Number.isNaN(spread)) return undefined;
-  const rankIc = hasRanks ? correlation(averageRanks(p), averageRanks(y))! : Number.NaN;
-  return { day, ic: correlation(p, y)!, rankIc, returns, spread, replaced };
 }
 
 /** In basis points: a replaced share of an end is sold and bought, at both ends. @param cost a side. */

@@ -1,6 +1,5 @@
 import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
-import { readdirSync } from "node:fs";
 import { test } from "node:test";
 import { h } from "preact";
 import { renderToString } from "preact-render-to-string";
@@ -37,14 +36,7 @@ test("the policy allows the one style and the one script by their hashes, and al
   assert.equal(new Set(ids).size, ids.length);
 });
 
-test("every section that a file exports is on the page", async () => {
-  const folder = new URL("./sections/", import.meta.url);
-  const files = readdirSync(folder).filter((name) => !name.endsWith(".test.ts"));
-  const exported = await Promise.all(files.map((name) => import(new URL(name, folder).href)));
-  const sections = exported.flatMap((file) =>
-    Object.entries(file).flatMap(([name, value]) => (name.endsWith("Section") ? [value] : [])),
-  );
-  assert.deepEqual(new Set(sections), new Set(SECTIONS));
+test("the sections are on the page in their order", () => {
   const html = page(reported(chosenText(), dlText({ config: INTERVALS, seed: 2 })));
   assert.deepEqual(
     [...html.matchAll(/<h2 id="([^"]+)">/g)].map(([, id]) => id),

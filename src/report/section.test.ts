@@ -17,11 +17,6 @@ test("every row of panels is full: thirds, then halves", () => {
   }
 });
 
-test("a wide panel ends a row", () => {
-  const [one, wide] = [{ isWide: false }, { isWide: true }];
-  assert.deepEqual(spansOf([one, one, wide, one]), ["half", "half", "wide", "wide"]);
-});
-
 test("the tabs of a card share a place, and so do both measures of order", () => {
   const panel = (title: string, more: Partial<ReportPanel> = {}): ReportPanel => ({
     title,

@@ -1,8 +1,10 @@
 import type { VNode } from "preact";
-import { extentsOf } from "../view/chart.ts";
-import { countedRows } from "../view/figures.ts";
+import { formatDay } from "../contract/market/dates.ts";
+import { type Chart, extentsOf, lineOf, type Mark } from "../view/chart.ts";
+import { countedRows, type Unit } from "../view/figures.ts";
 import { type Child, html } from "../view/html.ts";
 import { type Panel, panel } from "../view/panel.ts";
+import { type ColumnSpec, numbers } from "../view/table.ts";
 import type { Report, ReportedOutput } from "./evidence/reported-outputs.ts";
 
 /** A section of the page. */
@@ -162,6 +164,48 @@ export function spansOf(cells: readonly Pick<Cell, "isWide">[]): string[] {
     from = to + 1;
   }
   return spans;
+}
+
+/** Lines over dates, the first one solid and the second one dashed, with their numbers. */
+interface DatedLines {
+  readonly title: string;
+  readonly unit: Unit;
+  readonly days: Int32Array;
+  readonly lines: readonly (readonly [name: string, meaning: string, values: Float64Array])[];
+  /** Marks behind the lines. */
+  readonly marks?: Chart["marks"];
+  /** Further values of the axis. */
+  readonly within?: readonly number[];
+  /** Columns of the table beside the date. */
+  readonly columns: readonly (readonly [title: string, unit: Unit, values: Float64Array])[];
+}
+
+export function linesOverDates({
+  title,
+  unit,
+  days,
+  lines,
+  marks = [],
+  within = [],
+  columns,
+}: DatedLines): Pick<ReportPanel, "title" | "chart" | "numbers"> {
+  const drawn = lines.map(([name, meaning, values], i): Mark => {
+    const kind = i === 0 ? "line" : "line second";
+    return { kind, shape: "line", points: lineOf(days, values), name, meaning };
+  });
+  const isKnown = (i: number) => columns.some(([, , values]) => !Number.isNaN(values[i]));
+  return {
+    title,
+    chart: { x: "days", y: { unit, within }, marks: [...marks, ...drawn] },
+    numbers: numbers<number>({
+      name: title,
+      rows: [...days.keys()].filter(isKnown),
+      columns: [
+        ["Date", "text", (i) => formatDay(days[i]!)],
+        ...columns.map(([name, each, values]): ColumnSpec<number> => [name, each, (i) => values[i]]),
+      ],
+    }),
+  };
 }
 
 /** Up to this many rows, a chart shows each. */

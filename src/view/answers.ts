@@ -55,15 +55,15 @@ export function answers({ forecast, skill, verdict, judged, orders, alpha, cover
         ? null
         : { low: later.net_low / 1e4, high: later.net_high / 1e4 },
   };
-  const asked = 1 - (alpha ?? 0);
+  const nominal = 1 - (alpha ?? 0);
   const tested = judged?.intervals;
-  const gap = tested && coverage != null ? bandFromT(coverage - asked, tested.t, tested.quantile) : null;
+  const gap = tested && coverage != null ? bandFromT(coverage - nominal, tested.t, tested.quantile) : null;
   const covered: Figure = {
-    name: `Coverage (nominal ${figure(asked, "coverage")})`,
+    name: `Coverage (nominal ${figure(nominal, "coverage")})`,
     unit: "coverage",
     value: coverage,
-    band: gap && { low: asked + gap.low, high: asked + gap.high },
-    reference: asked,
+    band: gap && { low: nominal + gap.low, high: nominal + gap.high },
+    reference: nominal,
   };
   const state = tested?.state ?? "too_few";
   const believed =

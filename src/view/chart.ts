@@ -145,11 +145,11 @@ export function extentsOf({ x, y, marks }: Chart): {
   readonly y: readonly number[];
 } {
   const ends = (kind: AxisKind, of: 0 | 1) =>
-    typeof kind === "object" && "unit" in kind ? (extent(coordinates(given(marks), of)) ?? []) : [];
+    typeof kind === "object" && "unit" in kind ? (extent(coordinates(presentMarks(marks), of)) ?? []) : [];
   return { x: ends(x, 0), y: ends(y, 1) };
 }
 
-const given = (marks: Chart["marks"]) => marks.filter((mark) => mark !== false);
+const presentMarks = (marks: Chart["marks"]) => marks.filter((mark) => mark !== false);
 
 function* coordinates(marks: readonly Mark[], of: 0 | 1): Iterable<number> {
   for (const { points } of marks) for (const point of points) if (!point.some(Number.isNaN)) yield point[of];
@@ -161,7 +161,7 @@ export function chart(
   name: string,
   within: ReturnType<typeof extentsOf> = { x: [], y: [] },
 ): VNode {
-  const marks = given(optional);
+  const marks = presentMarks(optional);
   const x = axisOf(xKind, [...coordinates(marks, 0), ...within.x]);
   const y = axisOf(yKind, [...coordinates(marks, 1), ...within.y]);
   const rows = typeof yKind === "object" && "names" in yKind ? yKind.names.length : undefined;
@@ -258,7 +258,9 @@ function readout(marks: readonly Mark[], xKind: AxisKind, x: Axis, yKind: AxisKi
 
 /** The meanings of the marks of a chart. */
 export function keyOf(marks: Chart["marks"]): VNode | false {
-  const meant = given(marks).filter(({ meaning, points }) => meaning !== undefined && points.length > 0);
+  const meant = presentMarks(marks).filter(
+    ({ meaning, points }) => meaning !== undefined && points.length > 0,
+  );
   return (
     meant.length > 0 &&
     html`<ul class="key">${meant.map(

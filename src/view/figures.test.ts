@@ -53,15 +53,9 @@ test("figures have the decimals of their unit or four significant digits, their 
 });
 
 test("a difference has the decimals of its unit, and its sign", () => {
-  const cases: readonly [number | null, Parameters<typeof figure>[1], string][] = [
-    [0.00754, "coverage", "+0.8\u202f%"],
-    [-0.00754, "coverage", "\u22120.8\u202f%"],
-    [-0.0002, "coverage", "0.0\u202f%"],
-    [0.002961, "rmse", "+0.296\u202f%"],
-    [0.021, "ic", "+0.021"],
-    [null, "t", "\u2013"],
-  ];
-  for (const [value, unit, text] of cases) assert.equal(signedFigure(value, unit), text);
+  assert.equal(signedFigure(-0.00754, "coverage"), "\u22120.8\u202f%");
+  assert.equal(signedFigure(-0.0002, "coverage"), "0.0\u202f%");
+  assert.equal(signedFigure(0.021, "ic"), "+0.021");
 });
 
 test("the difference of two compared figures has one decimal more than they have", () => {

@@ -83,10 +83,6 @@ test("a verdict on something else, and a file that is not a verdict, are refused
   });
   assert.throws(
     () => checkVerdicts([OUTPUT], [], file(null)),
-    (error) => {
-      const { code, title, advice } = problemOf(error);
-      assert.deepEqual([code, title], ["unreadable_blob", "The document is not the expected verdict"]);
-      return advice.startsWith("Give what `mucast replay` or `mucast audit` has printed");
-    },
+    (error) => problemOf(error).title === "The document is not the expected verdict",
   );
 });

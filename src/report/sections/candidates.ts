@@ -1,12 +1,12 @@
 import { cut } from "../../contract/errors/faults.ts";
-import { formatDay, parseDay } from "../../contract/market/dates.ts";
+import { parseDay } from "../../contract/market/dates.ts";
 import { MAX_CANDIDATES_SHOWN, type OutputChoice, rankedCandidates } from "../../contract/output/choice.ts";
 import { MIN_DATES } from "../../contract/output/test-quantile.ts";
-import { bandAround0, lineOf } from "../../view/chart.ts";
+import { bandAround0 } from "../../view/chart.ts";
 import { bandFigure, countedRows, figure, NO_FIGURE, wholePercent } from "../../view/figures.ts";
 import { html } from "../../view/html.ts";
-import { type ColumnSpec, numbers, table } from "../../view/table.ts";
-import { absent, panelSection, type ReportPanel, type Section } from "../section.ts";
+import { type ColumnSpec, table } from "../../view/table.ts";
+import { absent, linesOverDates, panelSection, type ReportPanel, type Section } from "../section.ts";
 import { gainBand } from "../statistics/gain-band.ts";
 import { noSkillFunnel } from "../statistics/over-dates.ts";
 import { cumulative } from "../statistics/running-sums.ts";
@@ -93,48 +93,35 @@ function gainPanels(choice: OutputChoice): ReportPanel[] {
     return [{ day, gain: gain!, best: first === null || other === null ? undefined : first - other }];
   });
   if (kept.length === 0) return [];
-  const days = kept.map(({ day }) => day);
+  const days = Int32Array.from(kept, ({ day }) => day);
   const share = (values: Float64Array) => values.map((value) => value / kept.length);
-  const own = Float64Array.from(kept, ({ gain }) => gain);
-  const chosen = share(cumulative(own));
-  // Networks do not record their own losses on these dates.
+  const gained = Float64Array.from(kept, ({ gain }) => gain);
+  const chosen = share(cumulative(gained));
+  // Networks do not record the losses of their candidates on these dates.
   const hasBest = kept.some((date) => date.best !== undefined);
   const hindsight = share(cumulative(Float64Array.from(kept, (date) => date.best ?? 0)));
-  const funnel = share(noSkillFunnel(own));
+  const funnel = share(noSkillFunnel(gained));
   const unit = measureOf(choice);
   return [
     {
-      title: "Gain over candidate 0, cumulative",
       isWide: true,
       sentence: gainSentence(choice, kept.length),
-      chart: {
-        x: "days",
-        y: { unit },
+      ...linesOverDates({
+        title: "Gain over candidate 0, cumulative",
+        unit,
+        days,
+        lines: [
+          ["chosen in advance", "forecasts chosen in advance", chosen],
+          ...(hasBest
+            ? [["best in hindsight", "the candidate that was best in the end", hindsight] as const]
+            : []),
+        ],
         marks: [
           !funnel.some(Number.isNaN) && bandAround0(days, funnel, `${wholePercent(95)} band without a gain`),
-          {
-            kind: "line",
-            shape: "line",
-            points: lineOf(days, chosen),
-            name: "chosen in advance",
-            meaning: "forecasts chosen in advance",
-          },
-          hasBest && {
-            kind: "line second",
-            shape: "line",
-            points: lineOf(days, hindsight),
-            name: "best in hindsight",
-            meaning: "the candidate that was best in the end",
-          },
         ],
-      },
-      numbers: numbers({
-        name: "cumulative gain over candidate 0",
-        rows: days,
         columns: [
-          ["Date", "text", formatDay],
-          ["Chosen in advance", unit, (_, i) => chosen[i]],
-          hasBest && ["Best in the end", unit, (_, i) => hindsight[i]],
+          ["Chosen in advance", unit, chosen],
+          ...(hasBest ? [["Best in the end", unit, hindsight] as const] : []),
         ],
       }),
     },

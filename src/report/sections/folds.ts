@@ -49,11 +49,11 @@ export function spansOf(outOfFold: readonly TestedRows[]): FoldSpan[] {
     }),
   );
   const byNumber = [...Map.groupBy(parts, ({ number }) => number)].sort(([a], [b]) => a - b);
-  return byNumber.map(([, own]) => {
+  return byNumber.map(([, group]) => {
     const days = (of: (fold: FoldRows["fold"]) => string) =>
-      own.map(({ fold }) => parseDay(of(fold)) ?? Number.NaN);
-    const realised = concatenate(own.map((part) => part.realised));
-    const predicted = concatenate(own.map((part) => part.predicted));
+      group.map(({ fold }) => parseDay(of(fold)) ?? Number.NaN);
+    const realised = concatenate(group.map((part) => part.realised));
+    const predicted = concatenate(group.map((part) => part.predicted));
     return {
       trainStart: Math.min(...days(({ train_start }) => train_start)),
       trainEnd: Math.max(...days(({ train_end }) => train_end)),

@@ -65,10 +65,10 @@ function dataOf({ provenance }: Pick<OutputSummary, "provenance">): string {
 export function documentTitle({ outputs }: Report): string {
   return outputs
     .map((output) => {
-      const { name, facts: own } = identityOf(output);
+      const { name, facts: named } = identityOf(output);
       return [
         name,
-        ...own.map(([fact, value]) => (fact === "Fit" ? value : `${fact.toLowerCase()} ${value}`)),
+        ...named.map(([fact, value]) => (fact === "Fit" ? value : `${fact.toLowerCase()} ${value}`)),
       ];
     })
     .map((parts) => parts.join(" \u00b7 "))
@@ -78,8 +78,8 @@ export function documentTitle({ outputs }: Report): string {
 /** The identities below the heading; of several outputs one per line. */
 export function identities({ outputs }: Report): VNode[] {
   return outputs.map((output) => {
-    const { name, facts: own } = identityOf(output);
-    const pairs = own.map(([fact, value]) => [fact, bdi(value)] as const);
+    const { name, facts: named } = identityOf(output);
+    const pairs = named.map(([fact, value]) => [fact, bdi(value)] as const);
     return facts([outputs.length > 1 && ["Output", bdi(name)], ...pairs], "identity");
   });
 }

@@ -3,7 +3,7 @@ import type { Coverage } from "../../contract/output/metrics-schemas.ts";
 import type { OutputBlob } from "../../contract/output/output-blob.ts";
 import { MIN_DATES } from "../../contract/output/test-quantile.ts";
 import type { CoverageTable } from "../../evaluate/intervals/coverage.ts";
-import { columnsOf, level, lineOf } from "../../view/chart.ts";
+import { columnsOf, level } from "../../view/chart.ts";
 import { countedRows, figure } from "../../view/figures.ts";
 import { html } from "../../view/html.ts";
 import { numbers, table } from "../../view/table.ts";
@@ -11,6 +11,7 @@ import { type OutputEvidence, whyNoLabels } from "../evidence/output-evidence.ts
 import {
   absent,
   hasReturns,
+  linesOverDates,
   longYears,
   panelSection,
   type ReportPanel,
@@ -94,29 +95,14 @@ function rollingPanel({ evidence: { coverageDates }, nominal, nominalIs }: Cover
   const ending = (i: number) => `${figure(coverage[i], "share")} (ending ${formatDay(days[i]!)})`;
   const [low, high] = extremes(known, (i) => coverage[i]!);
   return {
-    title,
     sentence: `Coverage over ${ROLLING_DATES} dates ranged from ${ending(low)} to ${ending(high)}; ${nominalIs}.`,
-    chart: {
-      x: "days",
-      y: { unit: "share" },
-      marks: [
-        level(nominal, nominalIs),
-        {
-          kind: "line",
-          shape: "line",
-          points: lineOf(days, coverage),
-          name: "coverage",
-          meaning: `coverage over the last ${ROLLING_DATES} dates`,
-        },
-      ],
-    },
-    numbers: numbers({
-      name: title,
-      rows: known,
-      columns: [
-        ["Date", "text", (i) => formatDay(days[i]!)],
-        ["Coverage", "share", (i) => coverage[i]],
-      ],
+    ...linesOverDates({
+      title,
+      unit: "share",
+      days,
+      lines: [["coverage", `coverage over the last ${ROLLING_DATES} dates`, coverage]],
+      marks: [level(nominal, nominalIs)],
+      columns: [["Coverage", "share", coverage]],
     }),
   };
 }

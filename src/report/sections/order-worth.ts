@@ -1,4 +1,3 @@
-import { formatDay } from "../../contract/market/dates.ts";
 import { closeName, closeTitle, orderBands } from "../../contract/output/later-close.ts";
 import type { DelayedOrder } from "../../contract/output/metrics-schemas.ts";
 import { bandFromT, datesQuantile, meanMethod } from "../../contract/output/test-quantile.ts";
@@ -6,13 +5,13 @@ import { costOf, type DateOrder, delayedOrders, ordersByDate } from "../../evalu
 import { asRanked, concatenate } from "../../evaluate/forecast-rows.ts";
 import { smoothForecasts } from "../../evaluate/smoothing.ts";
 import { mean } from "../../evaluate/statistics.ts";
-import { columnsOf, lineOf, whiskersOf } from "../../view/chart.ts";
+import { columnsOf, whiskersOf } from "../../view/chart.ts";
 import { bandFigure, countedRows, figure, type Unit, wholePercent } from "../../view/figures.ts";
 import { html } from "../../view/html.ts";
 import { type ColumnSpec, numbers } from "../../view/table.ts";
 import { type OutputEvidence, whyNoOrder } from "../evidence/output-evidence.ts";
 import type { ReportedOutput } from "../evidence/reported-outputs.ts";
-import { absent, panelSection, type ReportPanel } from "../section.ts";
+import { absent, linesOverDates, panelSection, type ReportPanel } from "../section.ts";
 import { horizonSkill } from "../statistics/horizon-skill.ts";
 import { type Band, meanBand } from "../statistics/over-dates.ts";
 import { cumulative } from "../statistics/running-sums.ts";
@@ -128,36 +127,20 @@ function spreadPanel(dates: readonly DateOrder[]): ReportPanel {
   const within = band === null ? "" : ` (${BAND} ${bandFigure(band, "mu")})`;
   const costs = `${COST} bp a side`;
   return {
-    title: "Top minus bottom fifth, cumulative",
     sentence: `The top fifth minus the bottom fifth adds up to ${figure(sums.at(-1)!, "return")} over ${countedRows(days.length, "date")}, ${figure(mean(spread), "mu")} a day${within}; after costs of ${costs}, ${figure(netSums.at(-1)!, "return")}, ${figure(mean(net), "mu")} a day. This is not a strategy.`,
-    chart: {
-      x: "days",
-      y: { unit: "return", within: [0] },
-      marks: [
-        {
-          kind: "line",
-          shape: "line",
-          points: lineOf(days, sums),
-          name: "before costs",
-          meaning: "sum of the daily spreads, before costs",
-        },
-        {
-          kind: "line second",
-          shape: "line",
-          points: lineOf(days, netSums),
-          name: `after ${costs}`,
-          meaning: `after ${costs}`,
-        },
+    ...linesOverDates({
+      title: "Top minus bottom fifth, cumulative",
+      unit: "return",
+      days,
+      within: [0],
+      lines: [
+        ["before costs", "sum of the daily spreads, before costs", sums],
+        [`after ${costs}`, `after ${costs}`, netSums],
       ],
-    },
-    numbers: numbers({
-      name: "top minus bottom fifth, cumulative",
-      rows: [...days.keys()],
       columns: [
-        ["Date", "text", (i) => formatDay(days[i]!)],
-        ["Spread", "mu", (i) => spread[i]],
-        ["Sum", "return", (i) => sums[i]],
-        [`After ${COST} bp`, "return", (i) => netSums[i]],
+        ["Spread", "mu", spread],
+        ["Sum", "return", sums],
+        [`After ${COST} bp`, "return", netSums],
       ],
     }),
   };
@@ -214,8 +197,8 @@ function halfLifePanels(evidence: OutputEvidence): ReportPanel[] {
   if (score.pooled.n + (folds?.pooled.n ?? 0) > MAX_SMOOTHED_ROWS) return [];
   const orders = ordersByHalfLife(evidence, delay);
   return [delay, delay + 1].flatMap((close, step) => {
-    const own = orders.map((all) => all[step]!);
-    return own.some(({ net_5bp }) => net_5bp === null) ? [] : [halfLifePanel(close, own)];
+    const atClose = orders.map((all) => all[step]!);
+    return atClose.some(({ net_5bp }) => net_5bp === null) ? [] : [halfLifePanel(close, atClose)];
   });
 }
 

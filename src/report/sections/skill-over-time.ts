@@ -1,12 +1,12 @@
 import type { VNode } from "preact";
 import { formatDay, parseDay } from "../../contract/market/dates.ts";
 import { mean } from "../../evaluate/statistics.ts";
-import { bandAround0, lineOf } from "../../view/chart.ts";
+import { bandAround0 } from "../../view/chart.ts";
 import { countedRows, figure, wholePercent } from "../../view/figures.ts";
 import { html } from "../../view/html.ts";
 import { numbers } from "../../view/table.ts";
 import { type OutputEvidence, whyNoOrder } from "../evidence/output-evidence.ts";
-import { absent, panelSection, type ReportPanel } from "../section.ts";
+import { absent, linesOverDates, panelSection, type ReportPanel } from "../section.ts";
 import { months, noSkillFunnel, noSkillMean, type Period, years } from "../statistics/over-dates.ts";
 import { cumulative, ROLLING_DATES, rollingMean } from "../statistics/running-sums.ts";
 
@@ -65,23 +65,17 @@ function cumulativePanel(
   const side = Math.abs(sum) <= half ? "inside" : sum > 0 ? "above" : "below";
   const within = refits.filter((day) => day >= days[0]! && day <= days.at(-1)!);
   return {
-    title: `${name}, cumulative`,
     measure,
     sentence: Number.isNaN(half)
       ? `${total}; there are too few figures for a no-skill band.`
       : `${total}, ${side} the ${NO_SKILL} of ±${figure(half, "sum")}.`,
-    chart: {
-      x: "days",
-      y: { unit: "sum" },
+    ...linesOverDates({
+      title: `${name}, cumulative`,
+      unit: "sum",
+      days,
+      lines: [[`cumulative ${name}`, `sum of the daily ${name}`, sums]],
       marks: [
         !Number.isNaN(half) && bandAround0(days, funnel, NO_SKILL),
-        {
-          kind: "line",
-          shape: "line",
-          points: lineOf(days, sums),
-          name: `cumulative ${name}`,
-          meaning: `sum of the daily ${name}`,
-        },
         {
           kind: "dot second",
           shape: "dots",
@@ -89,15 +83,10 @@ function cumulativePanel(
           meaning: "models refitted",
         },
       ],
-    },
-    numbers: numbers({
-      name: `${name}, cumulative`,
-      rows: [...days.keys()],
       columns: [
-        ["Date", "text", (i) => formatDay(days[i]!)],
-        [`Daily ${name}`, "sum", (i) => values[i]],
-        ["Sum", "sum", (i) => sums[i]],
-        ["No-skill band, ±", "sum", (i) => funnel[i]],
+        [`Daily ${name}`, "sum", values],
+        ["Sum", "sum", sums],
+        ["No-skill band, ±", "sum", funnel],
       ],
     }),
   };
@@ -122,30 +111,16 @@ function rollingPanel({ name, measure, days, values }: DailyOrder): ReportPanel 
   const above = values.filter((value) => value > 0).length / values.length;
   const halves = rolling.map((value) => (Number.isNaN(value) ? Number.NaN : half));
   return {
-    title,
     measure,
     sentence: `The mean ${name} over ${ROLLING_DATES} dates ranged from ${ending(low)} to ${ending(high)}${left}. The daily ${name} was above 0 on ${figure(above, "share")} of dates.`,
-    chart: {
-      x: "days",
-      y: { unit: "ic", within: [0] },
-      marks: [
-        !Number.isNaN(half) && bandAround0(days, halves, NO_SKILL),
-        {
-          kind: "line",
-          shape: "line",
-          points: lineOf(days, rolling),
-          name: `mean ${name}`,
-          meaning: `mean ${name} over the last ${ROLLING_DATES} dates`,
-        },
-      ],
-    },
-    numbers: numbers({
-      name: title,
-      rows: known,
-      columns: [
-        ["Date", "text", (i) => formatDay(days[i]!)],
-        [`Mean ${name}`, "ic", (i) => rolling[i]],
-      ],
+    ...linesOverDates({
+      title,
+      unit: "ic",
+      days,
+      within: [0],
+      lines: [[`mean ${name}`, `mean ${name} over the last ${ROLLING_DATES} dates`, rolling]],
+      marks: [!Number.isNaN(half) && bandAround0(days, halves, NO_SKILL)],
+      columns: [[`Mean ${name}`, "ic", rolling]],
     }),
   };
 }
@@ -226,9 +201,9 @@ function monthTable(byMonth: readonly PeriodMean[], byYear: readonly PeriodMean[
       <th scope="col">Year</th>
     </tr></thead>
     <tbody>${byYear.map((whole) => {
-      const own = byMonth.filter(({ year }) => year === whole.year);
+      const ofYear = byMonth.filter(({ year }) => year === whole.year);
       return html`<tr><th scope="row">${whole.year}</th>
-        ${MONTHS.map((_, i) => cell(own.find(({ month }) => month === i + 1)))}${cell(whole)}</tr>`;
+        ${MONTHS.map((_, i) => cell(ofYear.find(({ month }) => month === i + 1)))}${cell(whole)}</tr>`;
     })}</tbody>
   </table>`;
 }

@@ -119,7 +119,8 @@ export function gainOverZero({
 }: Pick<ScoredRows, "predicted" | "realised">): Float64Array {
   const gains: number[] = [];
   let sum = 0;
-  for (const [i, y] of realised.entries()) {
+  for (let i = 0; i < realised.length; i++) {
+    const y = realised[i]!;
     if (Number.isNaN(y)) continue;
     sum += y ** 2 - (y - predicted[i]!) ** 2;
     gains.push(sum);
@@ -177,12 +178,17 @@ function marksOf({ days, predicted, realised, lower, upper }: ScoredRows, dates:
     // With only one end, the band continues to the frame.
     if (!Number.isNaN(low) || !Number.isNaN(high))
       band.push([day, Number.isNaN(high) ? Infinity : high], [day, Number.isNaN(low) ? -Infinity : low]);
-    const known = realised.subarray(from, to).filter((value) => !Number.isNaN(value));
-    if (known.length > 0) ranges.push([day, Math.max(0, ...known)], [day, Math.min(0, ...known)]);
+    let [least, most, isKnown] = [0, 0, false];
+    for (let i = from; i < to; i++) {
+      const value = realised[i]!;
+      if (Number.isNaN(value)) continue;
+      isKnown = true;
+      least = Math.min(least, value);
+      most = Math.max(most, value);
+      if (value < lower[i]! || value > upper[i]!) misses.push([days[i]!, value]);
+    }
+    if (isKnown) ranges.push([day, most], [day, least]);
     line.push([day, knownMean(predicted, from, to)]);
-  }
-  for (const [i, value] of realised.entries()) {
-    if (value < lower[i]! || value > upper[i]!) misses.push([days[i]!, value]);
   }
   return [
     { kind: "band", shape: "area", points: band, meaning: "interval" },

@@ -63,17 +63,17 @@ export function trainingPanels(document: OutputSummary): ReportPanel[] {
 type RecordedNetwork = NonNullable<OutputBlob["training"]>[string];
 
 function networkOf(name: string, network: RecordedNetwork, { refits }: OutputSummary): TrainedNetwork {
-  const own = courseOf(network);
+  const course = courseOf(network);
   const members = (network.members ?? []).map(courseOf);
   const member = members.length === 0 ? "" : `, member 0 of ${members.length + 1}`;
   const others = members.length === 0 ? "" : ` Best epochs of the other members: ${epochsOf(members)}.`;
   return {
-    ...own,
+    ...course,
     name,
     trainLoss: Float64Array.from(network.epochs, ({ train_loss }) => train_loss),
     parameters: network.parameters,
     members,
-    sentence: `${name}${member}: ${bestOf(own)}.${others}${overBlocks(name, refits)}`,
+    sentence: `${name}${member}: ${bestOf(course)}.${others}${overBlocks(name, refits)}`,
   };
 }
 
@@ -109,11 +109,11 @@ function bestOf(course: Course): string {
 
 /** The networks of all blocks, for an ensemble the means of its members; empty without refits and in outputs that do not record them. */
 function overBlocks(name: string, refits: OutputSummary["refits"]): string {
-  const own = new Map(Object.entries(refits?.training ?? {})).get(name);
-  const best = own?.best_epochs.filter((epoch) => epoch !== null) ?? [];
-  if (own === undefined || best.length < 2) return "";
-  const below = own.validation_losses.filter(
-    (loss, b) => loss !== null && loss < own.zero_validation_losses[b]!,
+  const blocks = new Map(Object.entries(refits?.training ?? {})).get(name);
+  const best = blocks?.best_epochs.filter((epoch) => epoch !== null) ?? [];
+  if (blocks === undefined || best.length < 2) return "";
+  const below = blocks.validation_losses.filter(
+    (loss, b) => loss !== null && loss < blocks.zero_validation_losses[b]!,
   ).length;
   return ` Over the ${countedRows(best.length, "block")} it was trained for, the best epoch is ${rangeOf(best)}, and ${below} of the validation losses are below that of the zero forecast.`;
 }
