@@ -20,7 +20,8 @@ export function useService(token: string | undefined, onEnd: (reason?: string) =
   const [downSince, setDownSince] = useState<Date>();
   const [queue, setQueue] = useState<QueueView>();
   const [fault, setFault] = useState<MucastApiError>();
-  const notice = (isUp: boolean) => setDownSince((since) => (isUp ? undefined : (since ?? new Date())));
+  const setResponding = (isUp: boolean) =>
+    setDownSince((since) => (isUp ? undefined : (since ?? new Date())));
   const [{ client, signal, end }] = useState(() => {
     const ended = new AbortController();
     const { signal } = ended;
@@ -32,11 +33,11 @@ export function useService(token: string | undefined, onEnd: (reason?: string) =
     const watched: typeof fetch = async (input, init) => {
       try {
         const response = await uploadFetch(input, init);
-        notice(!UNREACHABLE_STATUSES.includes(response.status));
+        setResponding(!UNREACHABLE_STATUSES.includes(response.status));
         if (response.status === 401) end(REFUSED);
         return response;
       } catch (error) {
-        if (!init?.signal?.aborted) notice(false);
+        if (!init?.signal?.aborted) setResponding(false);
         throw error;
       }
     };
@@ -50,7 +51,7 @@ export function useService(token: string | undefined, onEnd: (reason?: string) =
         setQueue(await client.getQueue({ signal: AbortSignal.any([signal, silence]) }));
         setFault(undefined);
       } catch (error) {
-        if (silence.aborted) notice(false);
+        if (silence.aborted) setResponding(false);
         if (error instanceof MucastApiError) setFault(error);
       }
     };
