@@ -172,17 +172,6 @@ test("returns of fifths, their spread and the table by close have the same figur
   assert.equal(rows.at(-1)![2], figure(sum, "return"));
 });
 
-test("the order is reported over 1 to 20 days, without bands for few dates", () => {
-  const { rows, sentence } = panelOf(mlText({ skill: 0.2, scoreRows: 300 }), "IC by horizon")!;
-  assert.deepEqual(
-    rows.map(([horizon, dates]) => [horizon, dates]),
-    [1, 2, 5, 10, 20].map((days) => [String(days), String(300 - days)]),
-  );
-  assert.match(sentence, /^The mean IC was \+0\.\d{3} over 1 day, .* over 20 days; the 95/);
-  const few = panelOf(mlText({ scoreRows: 15 }), "IC by horizon")!;
-  assert.match(few.sentence, /too few dates for a band\.$/);
-});
-
 test("without smoothing, half-lives have the output's own figures by close; with it, fewer are replaced", () => {
   const text = mlText({ skill: 0.2, scoreRows: 300 });
   const { metrics }: OutputBlob = JSON.parse(text);

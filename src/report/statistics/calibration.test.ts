@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { MIN_DATES } from "../../contract/output/test-quantile.ts";
+import { sortedByDate } from "../../evaluate/rows-by-date.ts";
 import { calibration } from "./calibration.ts";
 import {
   average,
@@ -9,7 +10,6 @@ import {
   isNear,
   type PlainRow,
   plainRows,
-  rowsByDateOf,
   slowBandQuantile,
   slowError,
 } from "./dated-rows.testing.ts";
@@ -39,7 +39,7 @@ function slowBinError(bin: readonly PlainRow[]): number {
 test("bins, their means and their bands equal those from the sorted rows", () => {
   for (let seed = 1; seed <= 12; seed++) {
     const rows = datedRows(seed, 6, 20 + 10 * seed);
-    const bins = calibration(rowsByDateOf(rows), 10);
+    const bins = calibration(sortedByDate(rows), 10);
     const slow = slowBins(plainRows(rows), 10);
     assert.deepEqual(
       bins.map(({ n }) => n),
@@ -60,8 +60,8 @@ test("bins, their means and their bands equal those from the sorted rows", () =>
 test("equal forecasts give one bin, and no rows give none", () => {
   const rows = datedRows(1).map((row) => ({ ...row, predicted: new Float64Array(row.days.length) }));
   assert.deepEqual(
-    calibration(rowsByDateOf(rows), 10).map(({ n }) => n),
+    calibration(sortedByDate(rows), 10).map(({ n }) => n),
     [plainRows(rows).length],
   );
-  assert.deepEqual(calibration(rowsByDateOf([]), 10), []);
+  assert.deepEqual(calibration(sortedByDate([]), 10), []);
 });

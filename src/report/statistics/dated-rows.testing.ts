@@ -1,6 +1,5 @@
 import { seededRandom } from "../../../test/twins/random.ts";
 import type { DatedForecasts } from "../../evaluate/forecast-rows.ts";
-import { type RowsByDate, sortedByDate } from "../../evaluate/rows-by-date.ts";
 
 /** A row as a plain object, for slow twins. */
 export interface PlainRow {
@@ -69,9 +68,4 @@ export function slowBandQuantile(dates: number): number {
 
 export function isNear(a: number, b: number, tolerance = 1e-9): boolean {
   return Math.abs(a - b) <= tolerance * Math.max(1, Math.abs(a), Math.abs(b));
-}
-
-/** Rows in date order. */
-export function rowsByDateOf(rows: readonly DatedForecasts[]): RowsByDate {
-  return sortedByDate(rows);
 }

@@ -1,6 +1,5 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { seededRandom } from "../../../test/twins/random.ts";
 import type { DatedForecasts } from "../../evaluate/forecast-rows.ts";
 import { correlation } from "../../evaluate/statistics.ts";
 import {
@@ -58,21 +57,4 @@ test("the IC over several days equals summing each ticker's labels from the date
       if (found.band !== null) assert.ok(isNear(found.band.high - found.band.low, 2 * half));
     }
   }
-});
-
-test("forecasts of the fifth day ahead show over five days but not over one", () => {
-  const random = seededRandom(9);
-  const dates = 300;
-  const rows = Array.from({ length: 12 }, (_, t): DatedForecasts => {
-    const realised = Float64Array.from({ length: dates }, () => 0.01 * random.normal());
-    return {
-      ticker: `T${t}`,
-      days: Int32Array.from({ length: dates }, (_, d) => d),
-      predicted: realised.map((_, d) => (realised[d + 4] ?? 0) + 0.01 * random.normal()),
-      realised,
-    };
-  });
-  const [one, five] = [horizonSkill(rows, 1)!, horizonSkill(rows, 5)!];
-  assert.ok(one.band!.low < 0 && one.band!.high > 0 && Math.abs(one.ic) < 0.05);
-  assert.ok(five.band!.low > 0.2);
 });

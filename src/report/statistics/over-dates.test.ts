@@ -5,13 +5,13 @@ import { seededRandom } from "../../../test/twins/random.ts";
 import { formatDay } from "../../contract/market/dates.ts";
 import { MIN_DATES } from "../../contract/output/test-quantile.ts";
 import { labelled } from "../../evaluate/forecast-rows.ts";
+import { sortedByDate } from "../../evaluate/rows-by-date.ts";
 import {
   average,
   byDate,
   datedRows,
   isNear,
   plainRows,
-  rowsByDateOf,
   slowBandQuantile,
   slowError,
 } from "./dated-rows.testing.ts";
@@ -32,39 +32,14 @@ test("the hit rate over dates equals that over rows, and its error comes from th
     const rows = datedRows(seed);
     const signed = plainRows(rows).filter(({ y, p }) => y !== 0 && p !== 0);
     const isHit = ({ y, p }: { y: number; p: number }) => (Math.sign(y) === Math.sign(p) ? 1 : 0);
-    const { ratio, error } = ratioOverDates(signedRows(rowsByDateOf(rows)));
+    const { ratio, error } = ratioOverDates(signedRows(sortedByDate(rows)));
     assert.ok(isNear(ratio, average(signed.map(isHit))));
     const dates = byDate(signed).map(([, date]) => date);
     const linearised = dates.map((date) => date.reduce((sum, row) => sum + isHit(row) - ratio, 0));
     assert.ok(isNear(error!, slowError(linearised) / average(dates.map((date) => date.length))));
     const open = rows.map((row) => ({ ...row, trainingMean: row.realised.fill(Number.NaN, 0, 5) }));
-    assert.equal(hitRateErrorOf(open), ratioOverDates(signedRows(rowsByDateOf(open.map(labelled)))).error);
+    assert.equal(hitRateErrorOf(open), ratioOverDates(signedRows(sortedByDate(open.map(labelled)))).error);
   }
-});
-
-test("the band of a ratio contains the truth about as often as it says, although the rows of a date move together", () => {
-  const random = seededRandom(5);
-  let [held, naive] = [0, 0];
-  const draws = 400;
-  for (let draw = 0; draw < draws; draw++) {
-    const numerators = new Float64Array(200);
-    const denominators = new Float64Array(200);
-    for (let date = 0; date < 200; date++) {
-      const common = random.normal();
-      denominators[date] = 5 + random.below(10);
-      for (let i = 0; i < denominators[date]!; i++) {
-        if (common + random.normal() < 1.5) numerators[date]!++;
-      }
-    }
-    // A sum of two normals has the deviation sqrt 2: the share below 1.5 equals a normal's share below 1.0607.
-    const truth = 0.85558;
-    const { ratio, band } = ratioOverDates({ numerators, denominators });
-    if (band!.low <= truth && truth <= band!.high) held++;
-    const rows = denominators.reduce((sum, n) => sum + n, 0);
-    if (Math.abs(ratio - truth) <= 1.96 * Math.sqrt((ratio * (1 - ratio)) / rows)) naive++;
-  }
-  assert.ok(held / draws > 0.9 && held / draws < 0.98, `held ${held / draws}`);
-  assert.ok(naive / draws < 0.85, `rows taken for independent held ${naive / draws}`);
 });
 
 test("a band is the error from cosine sums, or for few dates from all pairs, times its quantile, in both directions", () => {
@@ -84,7 +59,7 @@ test("without an error there is no band", () => {
   assert.equal(bandOf(null, 1, 100), null);
   assert.equal(bandOf(1, null, 100), null);
   assert.equal(bandOf(1, 1, MIN_DATES - 1), null);
-  const none = ratioOverDates(signedRows(rowsByDateOf([])));
+  const none = ratioOverDates(signedRows(sortedByDate([])));
   assert.ok(Number.isNaN(none.ratio) && none.error === null);
 });
 
