@@ -1,38 +1,37 @@
 import type { VNode } from "preact";
-import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
-import { MucastApiError, MucastClient, type QueueView } from "../client/index.ts";
+import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
+import type { MucastApiError, QueueView } from "../client/index.ts";
 import { countedRows } from "../view/figures.ts";
 import { h, html } from "../view/html.ts";
 import { bdi, code } from "../view/text.ts";
-import { discardDrafts, SessionLost } from "./forms/kept-drafts.ts";
-import { uploadFetch } from "./inputs/upload-fetch.ts";
-import { errorBox } from "./problem.ts";
-import { type Address, addressOf, LINKS } from "./routes.ts";
-import { pause, ServiceLink } from "./service-link.ts";
-import { Credentials, PAGE } from "./session.ts";
+import { lostDrafts } from "./forms/payload-form.ts";
+import { type FormName, SubmitForm } from "./forms/submit-form.ts";
+import { UploadForm } from "./inputs/data-section.ts";
+import { OperationList } from "./list/operation-list.ts";
+import { RunView } from "./run/run-view.ts";
+import { PAGE, storedToken, storeToken, useService } from "./service.ts";
 import { SignIn } from "./sign-in.ts";
-import { THIS_VIEW, type ViewContext, VisibleView } from "./view.ts";
+import { errorBox, type ViewContext, type ViewRoute, VisibleView } from "./view.ts";
 
-const REFUSED =
-  "The service no longer accepts this key or token: it was revoked or has expired. Sign in again.";
+const CLOCK = new Intl.DateTimeFormat("en-GB", { timeStyle: "medium" });
 const READ_ONLY =
   "this needs a key or token with the write scope. Yours has only the read scope, so you can view operations, reports and outputs.";
 
-const credentials = new Credentials();
-
 /** The sign-in if the service needs credentials and there are none, otherwise the console. */
 export function App(): VNode {
-  const [token, setToken] = useState(PAGE.auth === "none" ? undefined : credentials.token);
+  const [token, setToken] = useState(PAGE.auth === "none" ? undefined : storedToken());
   const [message, setMessage] = useState<string>();
   if (PAGE.auth !== "none" && token === undefined) {
     const onSignedIn = (given: string, isStored: boolean) => {
-      credentials.keep(given, isStored);
+      storeToken(isStored ? given : undefined);
       setToken(given);
     };
     return h(SignIn, { message, onSignedIn });
   }
   const onEnd = (reason?: string) => {
-    credentials.forget();
+    // Another person may sign in next.
+    if (reason === undefined) lostDrafts.clear();
+    storeToken(undefined);
     setMessage(reason);
     setToken(undefined);
   };
@@ -42,24 +41,21 @@ export function App(): VNode {
 interface SessionProps {
   /** The key or token; undefined if the service needs none. */
   readonly token: string | undefined;
-  /** @param reason why, if the reader has not asked for it. */
   onEnd(reason?: string): void;
 }
 
-/** The frame around every view: navigation, notices, and the view that the address names. */
+/** The frame around every view: navigation, a notice, and the view that the address names. */
 function Session({ token, onEnd }: SessionProps): VNode {
-  const [downSince, setDownSince] = useState<Date>();
-  const [{ signal, end, link, client }] = useState(() => openSession(token, onEnd, setDownSince));
-  const gauge = useGauge(client, link, signal);
+  const { client, signal, end, downSince, queue, fault } = useService(token, onEnd);
   const [address, setAddress] = useState(() => ({ ...addressOf(location.hash), number: 0 }));
   const [title, setTitle] = useState(address.route.title);
-  const notices = useNotices();
+  const [notice, setNotice] = useState<{ readonly message: string; readonly kind: string }>();
   const heading = useRef<HTMLHeadingElement>(null);
   // At once: the address may change before the first view is painted.
   useLayoutEffect(() => {
     const show = () => {
       const next = addressOf(location.hash);
-      notices.age();
+      setNotice(undefined);
       setTitle(next.route.title);
       setAddress(({ number }) => ({ ...next, number: number + 1 }));
     };
@@ -74,34 +70,35 @@ function Session({ token, onEnd }: SessionProps): VNode {
     heading.current!.focus({ preventScroll: true });
     scrollTo(0, 0);
   }, [address.number]);
-  const contextOf = (left: AbortSignal): ViewContext => ({
-    client,
-    baseUrl: PAGE.baseUrl,
-    hasCredentials: token !== undefined,
-    mayWrite: gauge.queue!.scopes.includes("write"),
-    params: address.params,
-    signal: left,
-    queue: () => gauge.latest.current!,
-    up: () => link.up(left),
-    setTitle,
-    navigate: (to) => location.assign(to),
-    notify: notices.add,
-    statusChanged: ({ id, finished_at }) => {
-      gauge.refresh();
-      if (finished_at !== null) notices.removeAbout(id);
-    },
-  });
+  const visit = useMemo(() => new AbortController(), [address.number]);
+  useEffect(() => () => visit.abort(), [visit]);
+  const { route, params } = address;
+  const mayWrite = queue?.scopes.includes("write") ?? false;
+  const context = useMemo(
+    (): ViewContext => ({
+      client,
+      baseUrl: PAGE.baseUrl,
+      hasCredentials: token !== undefined,
+      mayWrite,
+      params,
+      signal: AbortSignal.any([signal, visit.signal]),
+      setTitle,
+      navigate: (to) => location.assign(to),
+      notify: (message, kind = "done") => setNotice({ message, kind }),
+    }),
+    [address.number, mayWrite],
+  );
+  const drawView = () => {
+    if (queue === undefined)
+      return fault !== undefined && fault.status < 500 ? errorBox(fault) : html`<div aria-busy="true" />`;
+    if (route.isWriting && !mayWrite) return html`<p class="hint">${route.title}: ${READ_ONLY}</p>`;
+    return h(VisibleView.Provider, { key: address.number, value: context, children: h(route.view, {}) });
+  };
   // The address names the view, so the link to the content cannot have its own address.
   const skip = (event: Event) => {
     event.preventDefault();
     heading.current!.focus();
   };
-  const view =
-    gauge.refusal !== undefined
-      ? errorBox(gauge.refusal)
-      : gauge.queue === undefined
-        ? html`<div aria-busy="true" />`
-        : h(Visit, { key: address.number, address, session: signal, contextOf });
   return html`
     <a href="#main" class="skip" onClick=${skip}>Skip to content</a>
     <header>
@@ -110,164 +107,32 @@ function Session({ token, onEnd }: SessionProps): VNode {
         (each) =>
           html`<a href=${each.address} aria-current=${each.address === address.link ? "page" : undefined}>${each.words}</a>`,
       )}</nav>
-      <p class="gauge">${gaugeWords(gauge, token !== undefined)}</p>
+      <p class="gauge">${gaugeWords(queue, fault, token !== undefined)}</p>
       <p class="session"><a href="docs">Docs</a>
         ${token !== undefined && html`<button type="button" class="plain" onClick=${() => end()}>Sign out</button>`}
       </p>
     </header>
-    <div class="offline" role="status">${downSince !== undefined && html`<p>${offlineWords(downSince)}</p>`}</div>
+    <div class="offline" role="status">${
+      downSince !== undefined &&
+      html`<p>Offline since ${CLOCK.format(downSince)}: the service does not respond. This page shows the state at that time. The
+        console reconnects by itself.</p>`
+    }</div>
     <main id="main">
-      <div class="notices" role="status">${notices.elements}</div>
+      <div class="notices" role="status">${
+        notice &&
+        html`<p class=${`notice ${notice.kind}`}>${bdi(notice.message, 1_000)}${" "}
+        <button type="button" class="plain" onClick=${() => setNotice(undefined)}>Dismiss</button></p>`
+      }</div>
       <h1 tabindex="-1" ref=${heading}>${title}</h1>
-      <div class="view">${view}</div>
+      <div class="view">${drawView()}</div>
     </main>`;
 }
 
-function openSession(
-  token: string | undefined,
-  onEnd: SessionProps["onEnd"],
-  onChange: (downSince: Date | undefined) => void,
-) {
-  const ended = new AbortController();
-  const { signal } = ended;
-  const end = (reason?: string) => {
-    if (signal.aborted) return;
-    if (reason === undefined) discardDrafts();
-    ended.abort(reason === undefined ? undefined : new SessionLost(reason));
-    onEnd(reason);
-  };
-  const probeUrl = `${PAGE.baseUrl}healthz`;
-  const link = new ServiceLink({
-    fetch: uploadFetch,
-    probeUrl,
-    signal,
-    onRefused: () => end(REFUSED),
-    onChange,
-  });
-  const key = token === undefined ? {} : { apiKey: token };
-  return {
-    signal,
-    end,
-    link,
-    client: new MucastClient({ baseUrl: PAGE.baseUrl, fetch: link.fetch, ...key }),
-  };
-}
-
-interface VisitProps {
-  readonly address: Address;
-  readonly session: AbortSignal;
-  contextOf(left: AbortSignal): ViewContext;
-}
-
-/** The view of one address, until the reader leaves it. */
-function Visit({ address: { route }, session, contextOf }: VisitProps): VNode {
-  const [{ left, context }] = useState(() => {
-    const left = new AbortController();
-    return { left, context: contextOf(AbortSignal.any([session, left.signal])) };
-  });
-  useEffect(() => () => left.abort(), []);
-  if (route.isWriting && !context.mayWrite) return html`<p class="hint">${route.title}: ${READ_ONLY}</p>`;
-  return h(VisibleView.Provider, { value: context, children: h(route.view, {}) });
-}
-
-function offlineWords(since: Date): string {
-  const clock = new Intl.DateTimeFormat("en-GB", { timeStyle: "medium" }).format(since);
-  return `Offline since ${clock}: the service does not respond. This page shows the state at that time. The console reconnects by itself.`;
-}
-
-interface Notice {
-  readonly key: number;
-  readonly message: string;
-  readonly kind: "done" | "failed";
-  readonly about: string | undefined;
-  readonly isRead: boolean;
-}
-
-const MAX_NOTICES = 3;
-
-/** A notice stays until the reader dismisses it or has left two views, or until the operation that it is about has ended. */
-function useNotices() {
-  const [notices, setNotices] = useState<readonly Notice[]>([]);
-  const made = useRef(0);
-  const removeIf = (isGone: (notice: Notice) => boolean) =>
-    setNotices((all) => all.filter((each) => !isGone(each)));
-  return {
-    elements: notices.map(
-      ({ key, message, kind }) => html`<p key=${key} class=${`notice ${kind}`}>${bdi(message, 1_000)}${" "}
-        <button type="button" class="plain" onClick=${() => removeIf((each) => each.key === key)}>Dismiss</button></p>`,
-    ),
-    add: (message: string, kind: Notice["kind"] = "done", about?: string) => {
-      made.current += 1;
-      const notice = { key: made.current, message, kind, about, isRead: false };
-      setNotices((all) => [...all, notice].slice(-MAX_NOTICES));
-    },
-    removeAbout: (id: string) => removeIf(({ about }) => about === id),
-    /** Called when the view changes: a notice from the previous view is still visible in the next one, unless it is about that view. */
-    age: () =>
-      setNotices((all) =>
-        all.flatMap((each) => (each.isRead || each.about === THIS_VIEW ? [] : [{ ...each, isRead: true }])),
-      ),
-  };
-}
-
-const BETWEEN_MS = 5_000;
-/** After this long, the service has freed the cores of an operation that has ended. */
-const SETTLED_MS = 1_000;
-/** A request that waits this long counts as unanswered. */
-const SILENCE_MS = 10_000;
-
-interface Busyness {
-  readonly queue?: QueueView;
-  /** Why the service does not tell whether anything may be shown. */
-  readonly refusal?: MucastApiError;
-  /** Why the queue cannot be read now. */
-  readonly fault?: MucastApiError;
-}
-
-/** How busy the service is, polled every five seconds while the page is visible, and when the view has seen a change. */
-function useGauge(client: MucastClient, link: ServiceLink, signal: AbortSignal) {
-  const [state, setState] = useState<Busyness>({});
-  const latest = useRef<QueueView>(undefined);
-  const refresh = useRef<() => void>(() => undefined);
-  useEffect(() => {
-    let wake = new AbortController();
-    let hasChanged = false;
-    refresh.current = () => {
-      hasChanged = true;
-      wake.abort();
-    };
-    document.addEventListener("visibilitychange", () => document.hidden || refresh.current(), { signal });
-    const ask = async () => {
-      const silence = AbortSignal.timeout(SILENCE_MS);
-      try {
-        const queue = await client.getQueue({ signal: AbortSignal.any([signal, silence]) });
-        latest.current = queue;
-        setState({ queue });
-      } catch (error) {
-        if (silence.aborted) link.lost();
-        if (!(error instanceof MucastApiError)) return;
-        setState(
-          error.status < 500 && latest.current === undefined
-            ? { refusal: error }
-            : (now) => ({ ...now, fault: error }),
-        );
-      }
-    };
-    const follow = async () => {
-      while (!signal.aborted) {
-        if (!document.hidden) await ask();
-        const wait = hasChanged ? SETTLED_MS : BETWEEN_MS;
-        hasChanged = false;
-        wake = new AbortController();
-        await pause(wait, AbortSignal.any([signal, wake.signal]));
-      }
-    };
-    void follow();
-  }, []);
-  return { ...state, latest, refresh: () => refresh.current() };
-}
-
-function gaugeWords({ queue, fault }: Busyness, hasCallers: boolean): VNode | undefined {
+function gaugeWords(
+  queue: QueueView | undefined,
+  fault: MucastApiError | undefined,
+  hasCallers: boolean,
+): VNode | undefined {
   if (fault !== undefined) return html`<span>Cannot read the queue: ${code(fault.code)}</span>`;
   if (queue === undefined) return undefined;
   const { waiting, running, own, service } = queue;
@@ -278,4 +143,32 @@ function gaugeWords({ queue, fault }: Busyness, hasCallers: boolean): VNode | un
   const cores = `${used} of ${countedRows(of, "core")} in use`;
   return html`<span>${words}</span>
     <span><meter min="0" max=${of} value=${used} aria-label="Cores in use">${cores}</meter> ${cores}</span>`;
+}
+
+const form = (name: FormName) => () => h(SubmitForm, { name });
+
+/** Every view by its address. Views with a `link` appear in the navigation. */
+const ROUTES: Readonly<Record<string, ViewRoute & { readonly link: string }>> = {
+  "/operations": { title: "Operations", view: OperationList, link: "Operations" },
+  "/job": { title: "Submit a job", view: form("job"), link: "New job", isWriting: true },
+  "/upload": { title: "Upload inputs", view: UploadForm, link: "Upload", isWriting: true },
+  "/audit": { title: "Audit the inputs of a job", view: form("audit"), link: "Audit", isWriting: true },
+  "/replay": { title: "Replay an output", view: form("replay"), link: "Replay", isWriting: true },
+};
+
+const LINKS = Object.entries(ROUTES).map(([path, { link }]) => ({ address: `#${path}`, words: link }));
+
+/** `link` is the entry of the navigation that it belongs to. @param hash such as `#/operations?status=Running`; an unknown one leads to the operations. */
+export function addressOf(hash: string) {
+  const [path = "", query = ""] = hash.slice(1).split("?", 2);
+  const params = new URLSearchParams(query);
+  const id = /^\/operations\/([\w-]{1,64})$/.exec(path)?.[1];
+  if (id !== undefined) {
+    params.set("id", id);
+    const route: ViewRoute = { title: "Operation", view: RunView };
+    return { route, link: "#/operations", params };
+  }
+  const found = Object.hasOwn(ROUTES, path) ? path : "/operations";
+  const route: ViewRoute = ROUTES[found]!;
+  return { route, link: `#${found}`, params };
 }

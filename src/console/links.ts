@@ -2,6 +2,7 @@ import type { VNode } from "preact";
 import type { OperationView, ReportLink } from "../client/index.ts";
 import { html } from "../view/html.ts";
 import { useAction, useView, type ViewContext } from "./view.ts";
+import { KINDS } from "./words.ts";
 
 interface DownloadProps {
   /** Of a blob of the caller. */
@@ -50,16 +51,9 @@ export async function openReport(link: Promise<ReportLink>, { notify }: ViewCont
     );
 }
 
-/** The forms that submit each operation. */
-const FORMS: Readonly<Record<string, string>> = {
-  run_ml_job: "#/job",
-  run_dl_job: "#/job",
-  audit: "#/audit",
-  replay: "#/replay",
-};
-
 /** Opens the form with the payload of an operation, so that it can be changed and submitted again; nothing for one of a later service. */
 export function againLink({ id, operation }: Pick<OperationView, "id" | "operation">): VNode | undefined {
-  if (!Object.hasOwn(FORMS, operation)) return undefined;
-  return html`<a class="button" href=${`${FORMS[operation]}?again=${id}`}>Run again…</a>`;
+  if (!Object.hasOwn(KINDS, operation)) return undefined;
+  const form = operation === "audit" || operation === "replay" ? operation : "job";
+  return html`<a class="button" href=${`#/${form}?again=${id}`}>Run again…</a>`;
 }

@@ -1,11 +1,8 @@
 import { createContext, type FunctionComponent, type VNode } from "preact";
 import { useContext, useEffect, useState } from "preact/hooks";
-import type { MucastClient, OperationView, QueueView } from "../client/index.ts";
+import { MucastApiError, type MucastClient, type Problem } from "../client/index.ts";
 import { html } from "../view/html.ts";
-import { errorBox, errorWords } from "./problem.ts";
-
-/** What a notice is about that no other view should show. */
-export const THIS_VIEW = "this view";
+import { bdi, code, prose } from "../view/text.ts";
 
 /** What a view gets from the frame. */
 export interface ViewContext {
@@ -21,21 +18,12 @@ export interface ViewContext {
   readonly params: URLSearchParams;
   /** Aborts when the reader leaves the view: pass it to every request, stream and timer. */
   readonly signal: AbortSignal;
-  /** How busy the service is, at most a few seconds old. */
-  queue(): QueueView;
-  /** Resolves when the service responds. @throws the reason of `signal`. */
-  up(): Promise<void>;
   /** Changes the heading and the title of the page. */
   setTitle(title: string): void;
   /** Shows another view, such as `#/operations/<id>`. */
   navigate(address: string): void;
-  /**
-   * Shows one sentence above the view about what was done or failed; a screen reader announces it.
-   * @param about the id of an operation: when it has ended, the sentence is no longer true, and goes. THIS_VIEW: it goes with the view.
-   */
-  notify(message: string, kind?: "done" | "failed", about?: string): void;
-  /** Tells the frame that the view has seen another status of an operation: the gauge and the notices follow. */
-  statusChanged(operation: OperationView): void;
+  /** Shows one sentence above the view about what was done or failed, until another one or another view; a screen reader announces it. */
+  notify(message: string, kind?: "done" | "failed"): void;
 }
 
 export interface ViewRoute {
@@ -90,4 +78,32 @@ export function useAction(
       .finally(() => setBusy(false));
   };
   return { isBusy, run };
+}
+
+/** A problem in words: what is wrong, its faults, and what to do. */
+export function problemBox(
+  { title, detail, advice, code: name, faults = [] }: Problem,
+  role?: "alert",
+): VNode {
+  return html`<div class="problem" role=${role}>
+    <p class="failed"><strong>${bdi(title ?? name, 200)}</strong> ${code(name)}</p>
+    <p>${prose(detail, 2_000)}</p>
+    ${faults.length > 0 && html`<ul>${faults.map(({ path, message }) => html`<li>${code(path)} ${bdi(message, 500)}</li>`)}</ul>`}
+    <p><strong>What to do:</strong> ${prose(advice, 1_000)}</p>
+  </div>`;
+}
+
+/** The message of an error for a reader, in one or two sentences. */
+export function errorWords(error: unknown): string {
+  if (error instanceof MucastApiError) {
+    const { detail, advice } = error.problem;
+    return `${/[.!?]$/.test(detail) ? detail : `${detail}.`} ${advice}`;
+  }
+  return error instanceof TypeError ? `The service does not respond: ${error.message}.` : String(error);
+}
+
+/** An error in place of what could not be shown. */
+export function errorBox(error: unknown): VNode {
+  if (error instanceof MucastApiError) return problemBox(error.problem, "alert");
+  return html`<p class="failed" role="alert">${bdi(errorWords(error), 500)}</p>`;
 }

@@ -56,8 +56,8 @@ test("fields and JSON stay in sync, and numbers keep their spelling", async () =
       "ML params": { model: "ridge", model_params: { alpha: 1 }, n_splits: 2, intervals: { alpha: 0.2 } },
     },
   });
-  await page.selectOption("select:below(:text('Add a parameter of ridge'))", "fit_intercept");
-  await page.click("button:text-is('Add')");
+  await page.click(".parameters summary");
+  await page.click("button[aria-label='Add fit_intercept']");
   assert.match(await page.inputValue(control("model_params")), /"fit_intercept": true/);
 
   const typed =
@@ -78,60 +78,33 @@ test("fields and JSON stay in sync, and numbers keep their spelling", async () =
   await close();
 });
 
-test("candidates are added from the catalogue and removed, with their number and their fits", async () => {
+test("candidates are entries with fields, which say how many fits they take", async () => {
   const { page, unwanted, close } = await open("#/job");
   await unfold(page);
   await page.selectOption(control("model"), "ridge");
   await page.click("text=Include choice among candidates");
-  const added = async (parameters: string) => {
-    await page.fill("textarea:below(:text('Parameters, one per line'))", parameters);
-    await page.click("button:text-is('Add to the candidates')");
-  };
-  const sent = async () =>
-    JSON.parse(await sentText(page)).config["ML params"].choice as { candidates: unknown[] } | undefined;
-  await added("alpha = 0.1, 1.0, 10");
-  assert.match(await sentText(page), /"alpha": \[\s*0\.1,\s*1\.0,\s*10\s*\]/);
+  await page.click("button:text-is('Add an entry')");
+  await page.fill(control("grid"), '{"alpha": [0.1, 1.0, 10]}');
   await page.waitForSelector("text=4 candidates with the config itself, 124 fits per ticker.");
-  await added("alpah = 1");
-  await page.waitForSelector("text=ridge has no parameter alpah.");
-  await page.selectOption(".new-candidate .field:nth-of-type(1) select", "lasso");
-  await page.selectOption(".new-candidate .field:nth-of-type(2) select", "pooled");
-  await added("");
-  assert.deepEqual(await sent(), {
-    candidates: [{ grid: { alpha: [0.1, 1, 10] } }, { model: "lasso", fit: "pooled" }],
+  await page.click("button:text-is('Add an entry')");
+  await page.selectOption(control("model", 2), "lasso");
+  await page.fill(control("grid", 1), '{"alpha": [');
+  await page.waitForSelector("text=line 1, column 12");
+  await page.fill(control("grid", 1), '{"alpah": [1]}');
+  const { choice } = JSON.parse(await sentText(page)).config["ML params"];
+  assert.deepEqual(choice, {
+    candidates: [{ grid: { alpha: [0.1, 1, 10] } }, { model: "lasso", grid: { alpah: [1] } }],
   });
-  await page.click("button[aria-label='Remove entry 1']");
-  assert.deepEqual(await sent(), { candidates: [{ model: "lasso", fit: "pooled" }] });
-  assert.equal(await page.evaluate("document.activeElement.ariaLabel"), "Remove entry 1");
-  await page.fill(control("candidates"), "[");
-  await added("alpha = 3");
-  await page.waitForSelector("text=Fix the JSON first.");
-  assert.deepEqual(unwanted, []);
-  await close();
-});
-
-test("candidates of networks are added with the parameters of their sections", async () => {
-  const { page, unwanted, close } = await open("#/job");
-  await page.click("text=Neural networks");
-  await unfold(page);
-  await page.selectOption(control("current option"), "lstm");
-  await page.click("text=Include choice among candidates");
-  const added = async (parameters: string) => {
-    await page.fill("textarea:below(:text('Parameters, one per line'))", parameters);
-    await page.click("button:text-is('Add to the candidates')");
-  };
-  await added("learning_rate = 0.001, 0.0003\nlookback = 5, 20");
-  await page.waitForSelector("text=5 candidates with the config itself.");
-  await page.selectOption(".new-candidate .field:nth-of-type(1) select", "mlp");
-  await added("hidden_dims = [16], [64, 32]");
-  await page.waitForSelector("text=7 candidates with the config itself.");
-  await added("d_model = 32");
-  await page.waitForSelector("text=mlp has no parameter d_model.");
-  const { choice } = JSON.parse(await sentText(page)).config["NN params"]["Dot prediction"];
-  assert.deepEqual(choice.candidates, [
-    { grid: { learning_rate: [0.001, 0.0003], lookback: [5, 20] } },
-    { "current option": "mlp", grid: { hidden_dims: [[16], [64, 32]] } },
-  ]);
+  assert.match(await sentText(page), /"alpha": \[\s*0\.1,\s*1\.0,\s*10\s*\]/);
+  await page.fill(control("feature_url"), "https://a/b");
+  await page.click(".payload button[type=submit]");
+  await page.waitForSelector(
+    "fieldset.group:has(> legend:text-is('Entry 2')) .fault >> text=did you mean alpha?",
+  );
+  await page.click("button:text-is('Remove entry 2')");
+  assert.equal(await page.evaluate("document.activeElement.textContent"), "Add an entry");
+  await page.click("button:text-is('Remove entry 1')");
+  assert.deepEqual(JSON.parse(await sentText(page)).config["ML params"], { model: "ridge", choice: {} });
   assert.deepEqual(unwanted, []);
   await close();
 });
@@ -237,10 +210,16 @@ test("a double click starts one operation, even if the first answer is lost, and
   await close();
 });
 
-test("fills in an audit from an output, with the config's bytes, and submits it with its options", async () => {
+test("an audit and a replay are filled in from an output, with the config's bytes, and submitted", async () => {
   const [job] = await operations();
   const { page, unwanted, close } = await open(`#/audit?operation=${job!.id}`);
-  assert.equal(await page.inputValue(control("feature_url")), `${service.url}/data/feature_engine_form.json`);
+  const submit = async (operation: string) => {
+    await page.click(".payload button[type=submit]");
+    const id = await shownOperation(page);
+    assert.equal((await operations()).find((one) => one.id === id)!.operation, operation);
+    await fetch(`${service.url}/v1/operations/${id}/cancel`, { method: "POST" });
+  };
+  await page.waitForSelector(".set input:checked");
   const config = JSON.parse(await page.inputValue(control("config"))) as Record<string, unknown>;
   assert.deepEqual(config["ML params"], { model: "ridge", n_splits: 2 });
   await unfold(page);
@@ -249,23 +228,14 @@ test("fills in an audit from an output, with the config's bytes, and submits it 
   await page.fill(control("accept"), "mom_1\nmom, 2");
   const { checks, quick, accept } = JSON.parse(await sentText(page)) as Record<string, unknown>;
   assert.deepEqual([checks, quick, accept], [["foresight"], true, ["mom_1", "mom, 2"]]);
-  await page.click("button[type=submit]");
-  const id = await shownOperation(page);
-  assert.equal((await operations()).find((one) => one.id === id)!.operation, "audit");
-  await fetch(`${service.url}/v1/operations/${id}/cancel`, { method: "POST" });
-  assert.deepEqual(unwanted, []);
-  await close();
-});
-
-test("submits a replay of an output as it is filled in", async () => {
-  const job = (await operations()).find(({ operation }) => operation === "run_ml_job")!;
-  const { page, unwanted, close } = await open(`#/replay?operation=${job.id}`);
-  assert.match(await page.inputValue(control("output_url")), new RegExp(`/data/ml_engine_${job.id}\\.json$`));
-  await page.focus(control("output_url"));
-  await page.keyboard.press("Enter");
-  const id = await shownOperation(page);
-  assert.equal((await operations()).find((one) => one.id === id)!.operation, "replay");
-  await fetch(`${service.url}/v1/operations/${id}/cancel`, { method: "POST" });
+  await submit("audit");
+  await page.goto(`${service.url}/#/replay?operation=${job!.id}`);
+  await page.waitForSelector(control("output_url"));
+  assert.match(
+    await page.inputValue(control("output_url")),
+    new RegExp(`/data/ml_engine_${job!.id}\\.json$`),
+  );
+  await submit("replay");
   assert.deepEqual(unwanted, []);
   await close();
 });

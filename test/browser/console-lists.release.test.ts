@@ -4,21 +4,8 @@ import { MucastError } from "../../src/contract/errors/errors.ts";
 import { problemOf } from "../../src/contract/problems/problem.ts";
 import { mlText } from "../../src/outputs/outputs.testing.ts";
 import { newRow } from "../../src/service/database/databases.testing.ts";
-import { HANG_MS, judge, type Page, type Route } from "./browser.testing.ts";
-import {
-  beyondRefusals,
-  NARROW,
-  open,
-  openAs,
-  reader,
-  service,
-  show,
-  signIn,
-  until,
-  untilText,
-  WIDE,
-  writer,
-} from "./console-pages.testing.ts";
+import { HANG_MS, type Page } from "./browser.testing.ts";
+import { openAs, service, signIn, until, untilText } from "./console-pages.testing.ts";
 import type { StartedJob } from "./console-service.testing.ts";
 
 /** In forced colours the current view stands out from the others, and a print-out shows no controls. */
@@ -110,14 +97,12 @@ test("a table of runs has their figures and tags as text, and sorts and filters 
     `[...document.querySelectorAll("tbody tr:has([title='${weak.id}']) td")].map((cell) => cell.innerText.replaceAll(/\\s+/g, " ").trim())`,
   );
   assert.deepEqual(
-    [...cells.slice(1, 8), cells[9]],
+    [...cells.slice(1, 6), cells[7]],
     [
       "1 503 tickers, 2026-01-02 3 failed",
       "\u22120.012 \u22120.022 to \u22120.002",
       "+0.004",
       "\u22124.2 bp",
-      "\u22120.12 %",
-      "89.4 % of 90.0 %",
       "No skill",
       tags.join(" "),
     ],
@@ -207,7 +192,7 @@ test("two to eight jobs are chosen and compared in one report, by keyboard", asy
   await close();
 });
 
-test("the settings in which chosen runs differ are a table, wide and narrow, and follow the choice", async () => {
+test("the settings in which chosen runs differ are a table, and follow the choice", async () => {
   const owner = await service.signedWith("read", "write");
   for (const ml of [
     { model: "ridge", n_splits: 5 },
@@ -224,90 +209,31 @@ test("the settings in which chosen runs differ are a table, wide and narrow, and
     service.succeed({ id, execution: await service.queue.executor.next() }, mlText());
     await service.queue.ended(owner.caller, id);
   }
-  for (const [colorScheme, viewport] of [
-    ["light", WIDE],
-    ["dark", NARROW],
-  ] as const) {
-    const { page, unwanted, close } = await openAs(owner, "", { colorScheme, viewport });
-    const boxes = "[...document.querySelectorAll('tbody input[type=checkbox]')]";
-    await until(page, `${boxes}.length === 3`);
-    assert.equal(await page.evaluate("document.querySelector('.differences').hidden"), true);
-    for (const chosen of [2, 1]) await page.evaluate(`${boxes}[${chosen}].click()`);
-    await page.click("text=Show how their settings differ");
-    await untilText(page, "n_splits");
-    const rows = `JSON.stringify([...document.querySelectorAll(".differences tbody tr")].map((row) => [...row.children].map((each) => each.textContent)))`;
-    assert.deepEqual(JSON.parse(await page.evaluate<string>(rows)), [
-      ["Folds n_splits", "5", "15 (default)"],
-      ["Rows per test fold cv_test_size", "–", "9"],
-    ]);
-    await page.evaluate(`${boxes}[0].click()`);
-    await untilText(page, "model_params.alpha");
-    assert.deepEqual(JSON.parse(await page.evaluate<string>(rows)).slice(0, 2), [
-      [
-        "Features feature_url",
-        "feature_engine_ridge.json",
-        "feature_engine_ridge.json",
-        "feature_engine_lasso.json",
-      ],
-      ["Model model", "ridge", "ridge", "lasso"],
-    ]);
-    const { violations } = await judge(page);
-    assert.deepEqual(violations, []);
-    assert.ok((await page.evaluate<number>("document.documentElement.scrollWidth - innerWidth")) <= 0);
-    const cut = `[...document.querySelectorAll(".differences :is(th, td)")].filter((each) => each.scrollWidth > each.clientWidth + 1).length`;
-    assert.equal(await page.evaluate(cut), 0);
-    await page.click(".chosen .plain");
-    assert.equal(await page.evaluate("document.querySelector('.differences').hidden"), true);
-    assert.deepEqual(unwanted, []);
-    await close();
-  }
-});
-
-test("shows no error to a reader who leaves the list while it is being filtered", async () => {
-  const { page, unwanted, close } = await openAs(reader);
-  await untilText(page, "No operations yet");
-  const asked = Promise.withResolvers<void>();
-  const answer = Promise.withResolvers<void>();
-  const slow = async (route: Route) => {
-    asked.resolve();
-    await answer.promise;
-    await route.abort().catch(() => undefined);
-  };
-  await page.route(/\/v1\/operations\?.*Failed/, slow, { times: 1 });
-  await page.selectOption("select", "Failed");
-  await asked.promise;
-  await show(page, "#/upload");
-  await untilText(page, "Yours has only the read scope");
-  assert.equal(await page.evaluate("document.querySelectorAll('.notice').length"), 0);
-  answer.resolve();
+  const { page, unwanted, close } = await openAs(owner);
+  const boxes = "[...document.querySelectorAll('tbody input[type=checkbox]')]";
+  await until(page, `${boxes}.length === 3`);
+  assert.equal(await page.evaluate("document.querySelector('.differences').hidden"), true);
+  for (const chosen of [2, 1]) await page.evaluate(`${boxes}[${chosen}].click()`);
+  await page.click("text=Show how their settings differ");
+  await untilText(page, "n_splits");
+  const rows = `JSON.stringify([...document.querySelectorAll(".differences tbody tr")].map((row) => [...row.children].map((each) => each.textContent)))`;
+  assert.deepEqual(JSON.parse(await page.evaluate<string>(rows)), [
+    ["Folds n_splits", "5", "15 (default)"],
+    ["Rows per test fold cv_test_size", "–", "9"],
+  ]);
+  await page.evaluate(`${boxes}[0].click()`);
+  await untilText(page, "model_params.alpha");
+  assert.deepEqual(JSON.parse(await page.evaluate<string>(rows)).slice(0, 2), [
+    [
+      "Features feature_url",
+      "feature_engine_ridge.json",
+      "feature_engine_ridge.json",
+      "feature_engine_lasso.json",
+    ],
+    ["Model model", "ridge", "ridge", "lasso"],
+  ]);
+  await page.click(".chosen .plain");
+  assert.equal(await page.evaluate("document.querySelector('.differences').hidden"), true);
   assert.deepEqual(unwanted, []);
-  await close();
-});
-
-test("reports a queue that cannot be read, and shows the view once it can", async () => {
-  const { page, close } = await open();
-  await page.waitForSelector("#token");
-  await page.click(".check input");
-  await signIn(page, reader.token);
-  await untilText(page, "No operations yet");
-  const problem = { code: "internal", title: "t", status: 500, detail: "d", advice: "a" };
-  const answer = { status: 500, contentType: "application/problem+json", body: JSON.stringify(problem) };
-  await page.route("**/v1/queue", (route) => route.fulfill(answer), { times: 1 });
-  await page.reload();
-  await untilText(page, "Cannot read the queue: internal");
-  await untilText(page, "No operations yet");
-  await close();
-});
-
-test("does not find another caller's operation, of which the gauge shows only totals", async () => {
-  const { id, execution } = await service.begin(writer.caller);
-  const { page, unwanted, close } = await openAs(reader, `#/operations/${id}`);
-  await untilText(page, "not_found");
-  await show(page, "#/operations");
-  await untilText(page, "No operations yet");
-  await untilText(page, "1 running (0 yours), 0 queued (0 yours)");
-  assert.deepEqual(beyondRefusals(unwanted, 404), []);
-  execution.end({ kind: "lost", reason: "the test is over" });
-  (await service.queue.executor.next()).end({ kind: "lost", reason: "the test is over" });
   await close();
 });

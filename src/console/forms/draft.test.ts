@@ -1,12 +1,19 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { isRawNumber, type RawJson, rawNumber } from "../../contract/json/json-text.ts";
-import { type Draft, draftValue, readDraft, withMember } from "./draft.ts";
-import { type Path, withInvisibleEscaped } from "./payload-tree.ts";
+import { isRawNumber, rawNumber } from "../../contract/json/json-text.ts";
+import {
+  type Draft,
+  type Path,
+  type RawJson,
+  readDraft,
+  valueAt,
+  withInvisibleEscaped,
+  withValue,
+} from "./draft.ts";
 
 /** The draft after changes of fields, one after the other. */
 function changed(draft: Draft, ...changes: (readonly [Path, RawJson | undefined, json?: string])[]): Draft {
-  return changes.reduce((now, [path, value, json]) => withMember(now, { path, value, json }), draft);
+  return changes.reduce((now, [path, value, json]) => withValue(now, path, value, { json }), draft);
 }
 
 test("fields write the payload, and a number keeps the spelling of its field", () => {
@@ -23,36 +30,35 @@ test("fields write the payload, and a number keeps the spelling of its field", (
   );
 });
 
-test("typed text is sent unchanged, and fields show its values", () => {
-  const typed = '{"config" : {"ML params":{"n_splits":5.0e0}},\t"feature_url":"f"}';
-  const draft = readDraft(typed);
-  assert.equal(draft.text, typed);
-  const splits = draftValue(draft, ["config", "ML params", "n_splits"]);
-  assert.ok(isRawNumber(splits) && splits.rawJSON === "5.0e0");
-});
-
 test("a member of the payload that no field changes keeps its bytes, including white space", () => {
   const typed =
-    '{"feature_url":"f","config":{ "ML params" : {"model":"ridge","model_params":{"alpha":1.0}} }}';
+    '{"feature_url":"f","config":{ "ML params" : {"model":"ridge","model_params":{"alpha":5.0e0}} }}';
+  assert.equal(readDraft(typed).text, typed);
   const draft = changed(readDraft(typed), [["quick"], true], [["feature_url"], "g"]);
   assert.equal(
     draft.text,
-    '{\n  "feature_url": "g",\n  "config": { "ML params" : {"model":"ridge","model_params":{"alpha":1.0}} },\n  "quick": true\n}',
+    '{\n  "feature_url": "g",\n  "config": { "ML params" : {"model":"ridge","model_params":{"alpha":5.0e0}} },\n  "quick": true\n}',
   );
   const written = changed(draft, [["config"], { a: 1 }, '{"a" : 1}']);
   assert.match(written.text, /"config": \{"a" : 1\},/);
   assert.match(changed(written, [["config", "b"], 2]).text, /"config": \{\n {4}"a": 1,\n {4}"b": 2\n {2}\}/);
 });
 
+test("entries of lists are added, changed and removed", () => {
+  const list = ["config", "candidates"];
+  const draft = changed(readDraft("{}"), [[...list, 0], {}], [[...list, 1, "model"], "lasso"]);
+  assert.deepEqual(JSON.parse(draft.text), { config: { candidates: [{}, { model: "lasso" }] } });
+  assert.equal(valueAt(draft.tree, [...list, 1, "model"]), "lasso");
+  assert.deepEqual(valueAt(changed(draft, [[...list, 0], undefined]).tree, list), [{ model: "lasso" }]);
+});
+
 test("an emptied field omits its member, and sections that then mean nothing", () => {
-  const prunable = [["config", "training"], ["config"]];
+  const isSpare = (path: Path) => ["config,training", "config"].includes(path.join());
   const epochs = ["config", "training", "epochs"];
-  const set = withMember(readDraft("{}"), { path: epochs, value: rawNumber("3") }, prunable);
-  const both = withMember(set, { path: ["config", "intervals"], value: {} }, prunable);
-  const left = withMember(both, { path: epochs, value: undefined }, prunable);
+  const set = changed(readDraft("{}"), [epochs, rawNumber("3")], [["config", "intervals"], {}]);
+  const left = withValue(set, epochs, undefined, { isSpare });
   assert.deepEqual(JSON.parse(left.text), { config: { intervals: {} } });
-  const none = withMember(left, { path: ["config", "intervals"], value: undefined }, prunable);
-  assert.deepEqual(JSON.parse(none.text), {});
+  assert.equal(withValue(left, ["config", "intervals"], undefined, { isSpare }).text, "{}");
 });
 
 test("text that is not JSON, or has a duplicate key, is reported and leaves the fields unchanged", () => {
@@ -66,7 +72,7 @@ test("text that is not JSON, or has a duplicate key, is reported and leaves the 
     const draft = readDraft(typed, before);
     assert.match(draft.fault!, said);
     assert.equal(draft.text, typed);
-    assert.ok(isRawNumber(draftValue(draft, ["a"])));
+    assert.ok(isRawNumber(valueAt(draft.tree, ["a"])));
   }
 });
 
@@ -77,8 +83,7 @@ test("keys that objects inherit are keys like any other", () => {
   ]);
   assert.deepEqual(Object.keys(JSON.parse(draft.text)), ["__proto__", "config"]);
   assert.match(draft.text, /"toString": 2,\n {4}"__proto__": \{/);
-  assert.equal(draftValue(draft, ["config", "valueOf"]), undefined);
-  assert.equal(({} as { y?: number }).y, undefined);
+  assert.equal(valueAt(draft.tree, ["config", "valueOf"]), undefined);
 });
 
 test("invisible characters are sent as escapes of the same value", () => {

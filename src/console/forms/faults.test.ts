@@ -1,88 +1,61 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Problem } from "../../contract/problems/problem.ts";
-import { faultsIn, MAX_FAULTS, mayChange, placeFaults } from "./faults.ts";
+import { readTree } from "./draft.ts";
+import { faultsAt, faultsIn, pathName } from "./faults.ts";
+import { withPayloadPaths } from "./start.ts";
 
-const PLACES = [
-  ["feature_url"],
-  ["config"],
-  ["config", "ML params"],
-  ["config", "ML params", "n_splits"],
-  ["config", "ML params", "model_params"],
-];
+const TREE = readTree(
+  '{"feature_url": "f", "config": {"n_splits": 0, "list": [{"grid": 1}, {}]}}',
+  "payload",
+);
 
-function placed(...paths: string[]): [string, string[]][] {
-  const { at, elsewhere } = placeFaults(
-    paths.map((path) => ({ path, message: "" })),
-    PLACES,
-  );
-  const found = [...at].map(([name, faults]): [string, string[]] => [name, faults.map(({ path }) => path)]);
-  return elsewhere.length === 0 ? found : [...found, ["", elsewhere.map(({ path }) => path)]];
+function shownAt(path: readonly (string | number)[], members: readonly string[], tree = TREE): string[] {
+  const paths = [
+    "feature_url",
+    "config.n_splits",
+    "config.list[0].grid",
+    "config.n_splits_2",
+    "",
+    "configuration",
+  ];
+  const refusal = { sentence: "", tree: TREE, faults: paths.map((at) => ({ path: at, message: "" })) };
+  const inner = members.map((name) => ({ path: [...path, name] }));
+  return faultsAt(refusal, tree, path, inner).map((fault) => fault.path);
 }
 
 test("a fault is shown at its field, or else at the nearest section around it", () => {
-  assert.deepEqual(
-    placed(
-      "feature_url",
-      "config.ML params.n_splits",
-      "config.ML params.model_params.learning_rat",
-      "config.ML params.model_params.monotone[3]",
-      "config.ML params.n_split",
-      "config.XX",
-      "headers.idempotency-key",
-      "",
-    ),
-    [
-      ["feature_url", ["feature_url"]],
-      ["config.ML params.n_splits", ["config.ML params.n_splits"]],
-      [
-        "config.ML params.model_params",
-        ["config.ML params.model_params.learning_rat", "config.ML params.model_params.monotone[3]"],
-      ],
-      ["config.ML params", ["config.ML params.n_split"]],
-      ["config", ["config.XX"]],
-      ["", ["headers.idempotency-key", ""]],
-    ],
+  assert.deepEqual(shownAt(["config", "n_splits"], []), ["config.n_splits"]);
+  assert.deepEqual(shownAt(["config", "list", 0], []), ["config.list[0].grid"]);
+  assert.deepEqual(shownAt(["config"], ["n_splits", "list"]), ["config.n_splits_2"]);
+  assert.deepEqual(shownAt(["config"], ["list"]), ["config.n_splits", "config.n_splits_2"]);
+  assert.deepEqual(shownAt([], ["feature_url", "config"]), ["", "configuration"]);
+  assert.equal(pathName(["config", "list", 0, "grid"]), "config.list[0].grid");
+});
+
+test("a fault goes when the value at its place changes, and only then", () => {
+  const next = readTree(
+    '{"feature_url": "g", "config": {"n_splits": 0, "list": [{"grid": 2}, {}]}}',
+    "payload",
   );
+  assert.deepEqual(shownAt(["feature_url"], [], next), []);
+  assert.deepEqual(shownAt(["config", "list", 0], [], next), []);
+  assert.deepEqual(shownAt(["config", "n_splits"], [], next), ["config.n_splits"]);
 });
 
-test("a change settles the faults of a member, of what contains it and of what it contains", () => {
-  const faults = [
-    "config",
-    "config.ML params",
-    "config.ML params.n_splits",
-    "config.ML params.n_split",
-    "feature_url",
-    "",
-  ];
-  const settledBy = (changed: string) => faults.filter((fault) => mayChange(changed, fault));
-  assert.deepEqual(settledBy("config.ML params.n_splits"), faults.slice(0, 3));
-  assert.deepEqual(settledBy("config"), faults.slice(0, 4));
-  assert.deepEqual(settledBy("feature_url"), ["feature_url"]);
-  assert.deepEqual(settledBy("tags"), []);
-});
-
-test("a name that only starts like a place is not in it", () => {
-  assert.deepEqual(placed("feature_url_2", "config.ML params.n_splits_2", "configuration"), [
-    ["config.ML params", ["config.ML params.n_splits_2"]],
-    ["", ["feature_url_2", "configuration"]],
-  ]);
-});
-
-function problem(more: Partial<Problem>): Problem {
-  const base = { type: "t", title: "t", status: 400, code: "invalid_request", detail: "all", advice: "a" };
-  return { ...base, ...more } as Problem;
-}
-
-test("a problem without a list is one fault at its path, and a list is shown up to a limit", () => {
+test("a problem without a list is one fault at its path, in the payload", () => {
+  const problem = (more: Partial<Problem>) =>
+    ({ title: "t", detail: "all", advice: "a", ...more }) as Problem;
   assert.deepEqual(faultsIn(problem({})), [{ path: "", message: "all" }]);
   assert.deepEqual(faultsIn(problem({ path: "config", faults: [] })), [{ path: "config", message: "all" }]);
-  const faults = Array.from({ length: 500 }, (_, i) => ({
-    path: `config.${i}`,
-    message: "wrong",
-    suggestion: "x",
-  }));
-  const shown = faultsIn(problem({ faults }));
-  assert.equal(shown.length, MAX_FAULTS);
-  assert.deepEqual(shown[0], { path: "config.0", message: "wrong (did you mean x?)" });
+  const faults = [{ path: "config.a", message: "wrong", suggestion: "x" }];
+  assert.deepEqual(faultsIn(problem({ faults })), [{ path: "config.a", message: "wrong (did you mean x?)" }]);
+  const [path, ...others] = ["ML params.model_params", "NN params", "feature_url", "ML paramsX"];
+  const failed = problem({ path: path!, faults: others.map((at) => ({ path: at, message: "m" })) });
+  const found = withPayloadPaths(failed);
+  assert.equal(found.path, "config.ML params.model_params", "of a failed job, from the payload");
+  assert.deepEqual(
+    found.faults?.map((fault) => fault.path),
+    ["config.NN params", "feature_url", "ML paramsX"],
+  );
 });

@@ -1,108 +1,104 @@
-import type { RefObject, VNode } from "preact";
-import { useEffect, useState } from "preact/hooks";
+import type { VNode } from "preact";
+import { useEffect, useRef, useState } from "preact/hooks";
 import type { Problem } from "../../contract/problems/problem.ts";
 import { countedRows } from "../../view/figures.ts";
 import { html } from "../../view/html.ts";
 import { bdi } from "../../view/text.ts";
-import type { Path } from "./payload-tree.ts";
+import { type Path, type RawJson, valueAt } from "./draft.ts";
+import type { Member } from "./schema.ts";
 
 /** Maximum characters of one sentence of the service that a form shows. */
 const MAX_SENTENCE_LENGTH = 1_000;
 
 /** A fault as a form shows it. */
-export interface PlacedFault {
+interface PlacedFault {
   /** The path as the service names it, such as `config.ML params.n_splits`; empty for a fault of the whole request. */
   readonly path: string;
   readonly message: string;
 }
 
-/** Maximum number of faults that a form shows per answer; the service lists at most as many. */
-export const MAX_FAULTS = 100;
+/** Why a form was not accepted. */
+export interface Refusal {
+  readonly sentence: string;
+  readonly faults: readonly PlacedFault[];
+  /** The payload that was refused: a fault is shown as long as the value at its place is the one that was refused. */
+  readonly tree: RawJson;
+}
 
 /** Every fault of a problem; for a problem without a list, the problem itself. */
 export function faultsIn({ faults, path = "", detail }: Problem): readonly PlacedFault[] {
   if (faults === undefined || faults.length === 0) return [{ path, message: detail }];
-  return faults.slice(0, MAX_FAULTS).map(({ path: at, message, suggestion }) => ({
+  return faults.map(({ path: at, message, suggestion }) => ({
     path: at,
     message: suggestion === undefined ? message : `${message} (did you mean ${suggestion}?)`,
   }));
 }
 
-/** A member's path as the service writes it: keys joined by dots, unchanged. */
+/** A path as the service writes it, such as `config.ML params.choice.candidates[0].grid`. */
 export function pathName(path: Path): string {
-  return path.join(".");
+  return path
+    .map((key) => (typeof key === "number" ? `[${key}]` : `.${key}`))
+    .join("")
+    .slice(1);
+}
+
+/** The faults that a place shows: those at its path or below, but not in one of the members that it shows. */
+export function faultsAt(
+  refusal: Refusal | undefined,
+  tree: RawJson,
+  path: Path,
+  members: readonly Pick<Member, "path">[] = [],
+): readonly PlacedFault[] {
+  const textAt = (whole: RawJson) => JSON.stringify(valueAt(whole, path));
+  if (refusal === undefined || (path.length > 0 && textAt(refusal.tree) !== textAt(tree))) return [];
+  return refusal.faults.filter(
+    (fault) => isAtOrBelow(fault, path) && !members.some((member) => isAtOrBelow(fault, member.path)),
+  );
+}
+
+/** Keys can contain dots, so paths are compared as text from their start. */
+function isAtOrBelow({ path }: PlacedFault, place: Path): boolean {
+  const name = pathName(place);
+  return name === "" || path === name || path.startsWith(`${name}.`) || path.startsWith(`${name}[`);
 }
 
 /**
- * Groups faults by the place that shows them: the longest of these paths that is a fault's own path or a prefix of it. Keys can
- * contain dots, so paths are compared as text from their start.
- * @returns `elsewhere`: faults without a place.
+ * What the service has refused in a form: a box above the fields with a sentence and the faults that no field shows.
+ * @param members that the form shows. @param place where faults with a field are shown, in words.
  */
-export function placeFaults(faults: readonly PlacedFault[], places: readonly Path[]) {
-  // The longest first.
-  const names = places.map(pathName).sort((a, b) => b.length - a.length);
-  const at = Map.groupBy(faults, ({ path }) => names.find((name) => isAtOrBelow(path, name)));
-  const elsewhere = at.get(undefined) ?? [];
-  at.delete(undefined);
-  return { at: at as ReadonlyMap<string, readonly PlacedFault[]>, elsewhere };
-}
-
-/** Whether a change of one member can settle a fault of another: they are the same, or one contains the other. */
-export function mayChange(changed: string, fault: string): boolean {
-  return isAtOrBelow(changed, fault) || isAtOrBelow(fault, changed);
-}
-
-function isAtOrBelow(path: string, place: string): boolean {
-  return path === place || path.startsWith(`${place}.`) || path.startsWith(`${place}[`);
-}
-
-/**
- * What the service has refused in a form: a sentence above the fields, and the faults at them.
- * @param paths of the controls and sections that the form shows. @param place where faults with a field are shown, in words.
- */
-export function useRefusal(form: RefObject<HTMLElement | null>, paths: readonly Path[], place: string) {
-  const [faults, setFaults] = useState<readonly PlacedFault[]>([]);
-  const [sentence, say] = useState<string>();
-  const [shown, setShown] = useState(0);
-  const { at, elsewhere } = placeFaults(faults, paths);
+export function useRefusal(tree: RawJson, members: readonly Member[], place: string) {
+  const [refusal, setRefusal] = useState<Refusal>();
+  const box = useRef<HTMLDivElement>(null);
+  const isCurrent = refusal?.tree === tree;
   useEffect(() => {
-    if (shown > 0) focusFirstFault(form.current!);
-  }, [shown]);
-  const clear = () => {
-    setFaults([]);
-    say(undefined);
-  };
+    if (refusal !== undefined) focusFirstFault(box.current!.closest("form")!);
+  }, [refusal]);
+  const refuse = (sentence: string, faults: readonly PlacedFault[] = []) =>
+    setRefusal({ sentence, faults, tree });
   return {
-    faults,
-    at,
+    refusal,
+    /** All faults, until the reader changes something. */
+    current: isCurrent ? refusal.faults : [],
     /** A screen reader announces it at once. */
-    box: html`<div class="refusal" role="alert">${sentence !== undefined && html`<p>${bdi(sentence, MAX_SENTENCE_LENGTH)}</p>`}
-      ${elsewhere.length > 0 && faultList(elsewhere)}</div>`,
-    say,
-    clear,
-    /** Unfolds the faults, and moves the focus to the first one. */
-    point: () => setShown((count) => count + 1),
+    box: html`<div class="refusal" role="alert" ref=${box}>${
+      isCurrent &&
+      html`<p>${bdi(refusal.sentence, MAX_SENTENCE_LENGTH)}</p>${faultList(faultsAt(refusal, tree, [], members))}`
+    }</div>`,
+    refuse,
+    clear: () => setRefusal(undefined),
     explain: (problem: Problem) => {
-      const all = faultsIn(problem);
-      const placed = all.length - placeFaults(all, paths).elsewhere.length;
+      const faults = faultsIn(problem);
+      const count = faults.length - faultsAt({ sentence: "", faults, tree }, tree, [], members).length;
       const where =
-        placed === 0 ? "" : ` ${countedRows(placed, "error")} ${placed === 1 ? "is" : "are"} shown ${place}.`;
-      say(`${problem.title}.${where} ${problem.advice}`);
-      setFaults(all);
-      setShown((count) => count + 1);
-    },
-    /** Removes the faults that changes of these members may have settled. */
-    settle: (...changed: readonly string[]) => {
-      const left = faults.filter((fault) => !changed.some((path) => mayChange(path, fault.path)));
-      if (left.length === faults.length) return;
-      if (left.length === 0) clear();
-      else setFaults(left);
+        count === 0 ? "" : ` ${countedRows(count, "error")} ${count === 1 ? "is" : "are"} shown ${place}.`;
+      refuse(`${problem.title}.${where} ${problem.advice}`, faults);
     },
   };
 }
 
-/** Faults with their paths. */
-export function faultList(faults: readonly PlacedFault[], id?: string): VNode {
+/** Faults with their paths; nothing if there are none. */
+export function faultList(faults: readonly PlacedFault[], id?: string): VNode | undefined {
+  if (faults.length === 0 && id === undefined) return undefined;
   return html`<ul class=${id === undefined ? undefined : "fault"} id=${id}>${faults.map(
     ({ path, message }) =>
       html`<li>${bdi(path === "" ? message : `${path}: ${message}`, MAX_SENTENCE_LENGTH)}</li>`,

@@ -1,22 +1,18 @@
-/** Labels for members of payloads and options of a preparation, by their names. */
+/** Labels for members of payloads and options of a preparation whose names do not say enough. */
 const LABELS: Readonly<Record<string, string>> = {
   feature_url: "Features",
   data_extractor_url: "Prices",
   portable: "Same bytes on every processor",
-  model: "Model",
   model_params: "Model parameters",
   cv_test_size: "Rows per test fold",
   n_splits: "Folds",
   intervals: "Prediction intervals",
-  enabled: "Enabled",
   alpha: "Share outside the interval",
   bound: "Bounded side",
-  method: "Method",
   scaler: "Feature scaler",
   shrinkage: "Forecast shrinkage",
   fit: "Regressors",
   delay: "Closes before the trade",
-  target: "Target",
   cross_section: "Add z-scores across tickers",
   importance: "Measure the importance of features",
   smoothing: "Smoothing over dates",
@@ -25,23 +21,21 @@ const LABELS: Readonly<Record<string, string>> = {
   window: "Training window (dates)",
   choice: "Choice among candidates",
   candidates: "Further candidates",
+  grid: "Values by parameter",
+  draws: "Number of draws",
+  draw: "Distributions by parameter",
   rule: "Forecast of the members",
   measure: "Compare candidates by",
   warm_up: "Warm-up folds",
   status: "Enabled",
   "current option": "Network",
   global_settings: "Device and seed",
-  device: "Device",
-  seed: "Seed",
   data_processing: "Windows",
   lookback: "Rows per window",
   batch_size: "Windows per batch",
   training_params: "Training",
   epochs: "Maximum epochs",
-  learning_rate: "Learning rate",
   patience: "Patience (epochs)",
-  optimizer: "Optimizer",
-  weight_decay: "Weight decay",
   grad_clip: "Maximum gradient norm",
   loss_type: "Loss",
   ensemble: "Models per ensemble",
@@ -51,14 +45,12 @@ const LABELS: Readonly<Record<string, string>> = {
   filters: "Filters per block",
   kernel_size: "Kernel size (rows)",
   pool_size: "Pool size (rows)",
-  dropout: "Dropout",
   d_model: "Width",
   nhead: "Attention heads",
   num_layers: "Layers",
   dim_feedforward: "Feed-forward width",
   config: "Job config",
   operation: "Job to audit",
-  checks: "Checks",
   quick: "Use a quick model instead",
   truncations: "Number of cut dates",
   permutations: "Label permutations",
@@ -66,35 +58,27 @@ const LABELS: Readonly<Record<string, string>> = {
   previous_feature_url: "Features of an earlier day",
   previous_data_extractor_url: "Prices of an earlier day",
   output_url: "Output to replay",
-  id: "Id",
   start: "First date",
   end: "Last date",
   learning_end: "Training cut-off",
-  tickers: "Tickers",
-  tags: "Tags",
   only_features: "Only features of your own",
-  time_zone: "Time zone",
   ticker: "Ticker of the file",
   date_format: "Order of dates",
   format: "Format of the blobs",
-  compression: "Compression",
   float32: "Features as float32",
 };
 
-/** The label of a member; undefined if the form only knows its name. */
+/** The label of a member; undefined for a section that is called by its name. */
 export function labelOf(name: string): string | undefined {
-  return Object.hasOwn(LABELS, name) ? LABELS[name] : undefined;
+  if (Object.hasOwn(LABELS, name)) return LABELS[name];
+  const words = name.replaceAll("_", " ");
+  return /^[a-z ]+$/.test(words) ? `${words[0]!.toUpperCase()}${words.slice(1)}` : undefined;
 }
 
 /** The question that each check of an audit answers. */
-const CHECKS: Readonly<Record<string, string>> = {
+export const CHECKS: Readonly<Record<string, string>> = {
   truncation: "does the job look ahead?",
   restatement: "was history rewritten? Needs the blobs of an earlier day",
   foresight: "does a feature know its label?",
   skill: "is the IC higher than by chance?",
 };
-
-/** An entry of a list, with its meaning. */
-export function choiceLabel(choice: string): string {
-  return Object.hasOwn(CHECKS, choice) ? `${choice}: ${CHECKS[choice]}` : choice;
-}

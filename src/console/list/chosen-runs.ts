@@ -1,34 +1,23 @@
-import type { TargetedEvent, VNode } from "preact";
-import { useState } from "preact/hooks";
+import type { VNode } from "preact";
 import type { OperationView } from "../../client/index.ts";
 import { MAX_COMPARED_OUTPUTS } from "../../contract/config/limits.ts";
 import { countedRows } from "../../view/figures.ts";
 import { h, html } from "../../view/html.ts";
 import { table } from "../../view/table.ts";
-import { bdi, code } from "../../view/text.ts";
-import { valueAt } from "../forms/payload-tree.ts";
+import { bdi } from "../../view/text.ts";
 import {
   type Difference,
   differencesOf,
   type RunConfig,
   readRunConfig,
-  type Setting,
-  settingLabel,
-  settingName,
+  settingNames,
 } from "../forms/settings.ts";
 import { openReport } from "../links.ts";
 import { Loaded, useAction, useView } from "../view.ts";
 import { runName } from "../words.ts";
 
 const MIN_COMPARED = 2;
-/** Maximum number of listed settings. */
-const MAX_ROWS = 60;
 const MAX_VALUE = 200;
-
-/** Figures of runs on different prices are not comparable. */
-export function hasSamePrices({ inputs }: OperationView, other: OperationView): boolean {
-  return inputs?.data_extractor === other.inputs?.data_extractor;
-}
 
 interface ChosenRunsProps {
   /** In the order of their choice, which is that of the report's columns. A run stays chosen if a filter hides it. */
@@ -39,7 +28,6 @@ interface ChosenRunsProps {
 /** The runs that the reader has chosen to compare: the button that opens their report, and how their settings differ. */
 export function ChosenRuns({ chosen, onClear }: ChosenRunsProps): VNode {
   const context = useView();
-  const [isOpen, setOpen] = useState(false);
   const { isBusy, run } = useAction("Could not open the report.", () => {
     const ids = chosen.map(({ id }) => id);
     return openReport(context.client.createComparisonLink(ids, { signal: context.signal }), context);
@@ -55,11 +43,9 @@ export function ChosenRuns({ chosen, onClear }: ChosenRunsProps): VNode {
       <span role="status">${words}</span>
       <button type="button" class="plain" hidden=${count === 0} onClick=${onClear}>Clear</button>
     </p>
-    <details class="differences" hidden=${count < MIN_COMPARED}
-      onToggle=${({ currentTarget }: TargetedEvent<HTMLDetailsElement>) => setOpen(currentTarget.open)}>
+    <details class="differences" hidden=${count < MIN_COMPARED}>
       <summary>Show how their settings differ</summary>
       <div role="status">${
-        isOpen &&
         count >= MIN_COMPARED &&
         h(Loaded<readonly (RunConfig | undefined)[]>, {
           key: chosen.map(({ id }) => id).join(),
@@ -72,45 +58,23 @@ export function ChosenRuns({ chosen, onClear }: ChosenRunsProps): VNode {
 }
 
 function comparison(chosen: readonly OperationView[], configs: readonly (RunConfig | undefined)[]): VNode {
-  const known = chosen.flatMap((run, i) =>
-    configs[i] === undefined ? [] : [{ name: runName(run), id: run.id, config: configs[i] }],
-  );
-  const unknown = chosen.filter((_, i) => configs[i] === undefined).map(runName);
-  const differences = differencesOf(known.map(({ config }) => [...inputsOf(config), ...config.settings]));
-  const more = differences.length - MAX_ROWS;
-  const isAlone = (name: string) => known.filter((each) => each.name === name).length === 1;
-  return html`
-    ${unknown.length > 0 && html`<p class="hint">The payload of ${unknown.join(", ")} is not stored.</p>`}
-    ${
-      differences.length === 0
-        ? html`<p>No input and no setting differs.</p>`
-        : table<Difference>({
-            name: "Inputs and settings in which the chosen runs differ",
-            columns: [
-              { title: "Setting", cell: nameCell },
-              ...known.map(({ name, id }, i) => ({
-                title: isAlone(name) ? name : `${name} ${id.slice(0, 8)}`,
-                cell: (difference: Difference) => valueCell(difference, i),
-              })),
-            ],
-            rows: differences.slice(0, MAX_ROWS),
-          })
-    }
-    ${more > 0 && html`<p class="hint">and ${more} more</p>`}`;
-}
-
-/** The inputs of a run by their names, in the form of settings. */
-function inputsOf({ payload }: RunConfig): Setting[] {
-  return ["feature_url", "data_extractor_url"].flatMap((member) => {
-    const url = valueAt(payload, [member]);
-    if (typeof url !== "string") return [];
-    return [{ path: [member], value: url.split("/").at(-1)!, byDefault: undefined }];
+  const names = chosen.map(runName);
+  const differences = differencesOf(configs.map((config) => config?.settings));
+  const titleOf = ({ id }: OperationView, i: number) =>
+    names.indexOf(names[i]!) === names.lastIndexOf(names[i]!) ? names[i]! : `${names[i]} ${id.slice(0, 8)}`;
+  if (differences.length === 0) return html`<p>No input and no setting differs.</p>`;
+  return table<Difference>({
+    name: "Inputs and settings in which the chosen runs differ",
+    columns: [
+      { title: "Setting", cell: settingNames },
+      ...chosen.map((run, i) => ({
+        title: titleOf(run, i),
+        cell: (difference: Difference) =>
+          configs[i] === undefined ? html`<span class="hint">not stored</span>` : valueCell(difference, i),
+      })),
+    ],
+    rows: differences,
   });
-}
-
-function nameCell(difference: Difference): VNode {
-  const words = settingLabel(difference);
-  return html`${words !== undefined && `${words} `}${code(settingName(difference))}`;
 }
 
 function valueCell({ values }: Difference, i: number): VNode | string {

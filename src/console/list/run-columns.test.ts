@@ -2,12 +2,11 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { OperationView } from "../../client/index.ts";
 import {
+  dataName,
   matchesText,
   orderAfter,
   orderOf,
-  orderText,
-  runColumns,
-  sharedIdOf,
+  RUN_COLUMNS,
   sortedRuns,
   TRADABLE_FIRST,
 } from "./run-columns.ts";
@@ -52,12 +51,6 @@ function judged(ic: number | null, more: Partial<OperationView> = {}, later?: La
   return { summary, ...more };
 }
 
-test("a run is sorted by its IC a close later, and runs of older versions come last", () => {
-  const traded = (ic: number) => judged(0.02, {}, { delay: 1, ic, net_5bp: -4.2 });
-  const runs = [run("3", judged(0.05)), run("2", traded(0.001)), run("1", traded(0.004))];
-  assert.deepEqual(idsBy("-later", runs), ["1", "2", "3"]);
-});
-
 const idsBy = (text: string, runs: readonly OperationView[]) =>
   sortedRuns(runs, orderOf(text)).map(({ id }) => id);
 
@@ -66,6 +59,11 @@ test("runs are sorted in both directions, and those without a value come last", 
   assert.deepEqual(idsBy("-ic", runs), ["1", "3", "4", "2"]);
   assert.deepEqual(idsBy("ic", runs), ["3", "1", "4", "2"]);
   assert.deepEqual(idsBy("submitted", runs), ["1", "2", "3", "4"]);
+  const named = (feature: string) => ({ inputs: { feature } });
+  const files = [run("1", named("feature_engine_10.json")), run("2", named("feature_engine_9.json"))];
+  assert.deepEqual(idsBy("data", files), ["2", "1"], "numbers in texts are numbers");
+  const states = [run("1", { status: "Failed" }), run("2", { status: "NotStarted" }), run("3")];
+  assert.deepEqual(idsBy("status", states), ["2", "3", "1"], "statuses have an order of their own");
 });
 
 test("by default, runs that go on come first, then those that earn most after costs a close later", () => {
@@ -82,37 +80,26 @@ test("by default, runs that go on come first, then those that earn most after co
   for (const text of ["nonsense", "-net"]) assert.deepEqual(idsBy(text, runs), ["3", "2", "4", "6", "5"]);
 });
 
-test("texts are sorted with their numbers as numbers, and statuses and kinds in their own order", () => {
-  const named = (feature: string) => ({ inputs: { feature } });
-  const runs = [run("1", named("feature_engine_10.json")), run("2", named("feature_engine_9.json"))];
-  assert.deepEqual(idsBy("data", runs), ["2", "1"]);
-  const states = [run("1", { status: "Failed" }), run("2", { status: "NotStarted" }), run("3")];
-  assert.deepEqual(idsBy("status", states), ["2", "3", "1"]);
-  const kinds = [run("1", { operation: "replay" }), run("2", { operation: "run_dl_job" }), run("3")];
-  assert.deepEqual(idsBy("run", kinds), ["3", "2", "1"]);
-});
-
-test("two blobs of one id are shown by it, others by their names", () => {
-  const idOf = (...names: readonly string[]) => sharedIdOf(names);
-  assert.equal(idOf("feature_engine_1.json", "data_extractor_1.json"), "1");
-  assert.equal(idOf("feature_engine_a_b.parquet", "data_extractor_a_b.parquet"), "a_b");
-  assert.equal(idOf("feature_engine_1.json", "data_extractor_2.json"), undefined);
-  assert.equal(idOf("feature_engine_1.json", "data_extractor_1.parquet"), undefined);
-  assert.equal(idOf("data_extractor_1.json", "data_extractor_1.json"), undefined);
-  assert.equal(idOf("feature_engine_1.json"), undefined);
-  assert.equal(idOf(), undefined);
+test("a run's data has the name that its two blobs share, otherwise both names", () => {
+  const name = (feature?: string, data_extractor?: string) =>
+    dataName(
+      run("1", { inputs: { ...(feature && { feature }), ...(data_extractor && { data_extractor }) } }),
+    );
+  assert.equal(name("feature_engine_a_b.parquet", "data_extractor_a_b.parquet"), "a_b");
+  assert.equal(
+    name("feature_engine_1.json", "data_extractor_2.json"),
+    "feature_engine_1.json, data_extractor_2.json",
+  );
+  assert.equal(name("feature_engine_1.json"), "feature_engine_1.json");
+  assert.equal(name(), "");
 });
 
 test("a column sorts numbers from the largest and texts from A, then the reverse", () => {
-  const column = (key: string) => runColumns().find((each) => each.key === key)!;
-  const byIc = orderAfter(TRADABLE_FIRST, column("ic"));
-  assert.equal(orderText(byIc), "-ic");
-  assert.equal(orderText(orderAfter(byIc, column("ic"))), "ic");
-  assert.equal(orderText(orderAfter(byIc, column("verdict"))), "verdict");
-  assert.equal(orderText(orderAfter(byIc, column("submitted"))), "-submitted");
-  for (const { key } of runColumns()) {
-    for (const text of [key, `-${key}`]) assert.equal(orderText(orderOf(text)), text);
-  }
+  const column = (key: string) => RUN_COLUMNS.find((each) => each.key === key)!;
+  assert.equal(orderAfter(TRADABLE_FIRST, column("ic")), "-ic");
+  assert.equal(orderAfter("-ic", column("ic")), "ic");
+  assert.equal(orderAfter("-ic", column("verdict")), "verdict");
+  for (const { key } of RUN_COLUMNS) for (const text of [key, `-${key}`]) assert.equal(orderOf(text), text);
 });
 
 test("a run contains a text if it has each of its words", () => {

@@ -7,106 +7,103 @@ import { bdi, code, duration, moment } from "../../view/text.ts";
 import { KINDS, kindOf, modelOf, STATUSES, stageWords, statusBadge } from "../words.ts";
 
 /** A column of the table of runs. */
-export interface RunColumn extends Column<OperationView> {
+interface RunColumn extends Column<OperationView> {
   /** Its name in the address. */
   readonly key: string;
   readonly title: string;
-  /** Numbers are aligned to the right, and sorted from the largest at first. */
-  readonly isNumber?: boolean;
+  /** Whether it is sorted from the largest at first, as numbers and times are. */
+  readonly isDescending?: boolean;
   /** The value to sort by; undefined if the run has none. */
   value(operation: OperationView): number | string | undefined | null;
 }
 
-type Summary = NonNullable<OperationView["summary"]>;
-type Verdict = NonNullable<Summary["verdict"]>;
-type Read<T> = (verdict: Verdict, summary: Summary) => T;
+type Verdict = NonNullable<NonNullable<OperationView["summary"]>["verdict"]>;
 
-/** A column of a figure of the verdict's headline. @param more a second line of its cells. */
+/** A column of a figure. @param value undefined for a run without it. @param more a second line of its cells. */
 function figureColumn(
   key: string,
   title: string,
   unit: Unit,
-  value: Read<number | null | undefined>,
-  more: Read<string | false> = () => false,
+  value: (run: OperationView) => number | undefined | null,
+  more: (verdict: Verdict) => string | false | undefined = () => undefined,
 ): RunColumn {
-  const read = ({ summary }: OperationView) =>
-    summary?.verdict ? value(summary.verdict, summary) : undefined;
   const cell = (run: OperationView) => {
-    const found = read(run);
-    const { summary } = run;
-    return (
-      found !== undefined && [
-        figure(found, unit),
-        detail(found !== null && more(summary!.verdict!, summary!)),
-      ]
-    );
+    const [found, verdict] = [value(run), run.summary?.verdict];
+    return found !== undefined && [figure(found, unit), detail(found !== null && verdict && more(verdict))];
   };
-  return { key, kind: `${key} number`, title, isNumber: true, value: read, cell };
+  return { key, kind: `${key} number`, title, isDescending: true, value, cell };
 }
 
-/** @param onTag is called with the tag that the reader clicks. */
-export function runColumns(onTag?: (tag: string) => void): readonly RunColumn[] {
-  const columns: readonly (Omit<RunColumn, "kind"> & { readonly kind?: string })[] = [
-    { key: "run", title: "Run", value: ({ operation }) => KIND_ORDER.indexOf(operation), cell: runCell },
-    { key: "status", title: "Status", value: ({ status }) => STATUS_ORDER.indexOf(status), cell: statusCell },
-    { key: "data", title: "Data", value: (run) => namesOf(run)[0], cell: dataCell },
-    figureColumn(
-      "ic",
-      "IC",
-      "ic",
-      (_, summary) => summaryIc(summary),
-      ({ ic_low: low, ic_high: high }) => low !== null && high !== null && bandFigure({ low, high }, "ic"),
-    ),
-    figureColumn(
-      "later",
-      "IC later",
-      "ic",
-      ({ later }) => later?.ic,
-      ({ later }) => later!.delay > 1 && closeName(later!.delay),
-    ),
-    figureColumn(
-      "net",
-      "Net a day",
-      "mu",
-      ({ later }) => later?.net_5bp && later.net_5bp / 1e4,
-      ({ later }) =>
-        later?.net_low != null &&
-        later.net_high != null &&
-        muRange(later.net_low / 1e4, later.net_high / 1e4),
-    ),
-    figureColumn("r2", "R²", "r2", ({ r2 }) => r2),
-    figureColumn(
-      "coverage",
-      "Coverage",
-      "coverage",
-      ({ coverage }) => coverage,
-      ({ nominal_coverage: nominal }) => `of ${figure(nominal, "coverage")}`,
-    ),
-    { key: "verdict", title: "Verdict", value: ({ summary }) => summary?.verdict?.title, cell: verdictCell },
-    {
-      key: "submitted",
-      title: "Submitted",
-      value: ({ created_at }) => Date.parse(created_at),
-      cell: submittedCell,
-    },
-    {
-      key: "tags",
-      title: "Tags",
-      value: ({ tags }) => tags?.join(),
-      cell: ({ tags = [] }) => tags.map(tagButton(onTag)),
-    },
-  ];
-  return columns.map((column) => ({ kind: column.key, ...column }));
-}
-
+const verdictOf = ({ summary }: OperationView) => summary?.verdict ?? undefined;
+const basisPoints = (value: number | null | undefined) => value && value / 1e4;
 const KIND_ORDER = Object.keys(KINDS);
 const STATUS_ORDER = STATUSES.map(([name]) => name);
 
-function tagButton(onTag: ((tag: string) => void) | undefined) {
-  return (
-    tag: string,
-  ) => html`<button type="button" class="tag" data-tag=${tag} title="List the runs with this tag"
-    onClick=${() => onTag?.(tag)}>${bdi(tag)}</button>${" "}`;
+/** The cells of each column have its key as a class. */
+const COLUMNS: readonly RunColumn[] = [
+  { key: "run", title: "Run", value: ({ operation }) => KIND_ORDER.indexOf(operation), cell: runCell },
+  { key: "status", title: "Status", value: ({ status }) => STATUS_ORDER.indexOf(status), cell: statusCell },
+  { key: "data", title: "Data", value: (run) => namesOf(run)[0], cell: dataCell },
+  figureColumn(
+    "ic",
+    "IC",
+    "ic",
+    ({ summary }) => (summary?.verdict ? summaryIc(summary) : undefined),
+    ({ ic_low: low, ic_high: high }) => low !== null && high !== null && bandFigure({ low, high }, "ic"),
+  ),
+  figureColumn(
+    "later",
+    "IC later",
+    "ic",
+    (run) => verdictOf(run)?.later?.ic,
+    ({ later }) => later && later.delay > 1 && closeName(later.delay),
+  ),
+  figureColumn(
+    "net",
+    "Net a day",
+    "mu",
+    (run) => basisPoints(verdictOf(run)?.later?.net_5bp),
+    ({ later }) =>
+      later?.net_low != null && later.net_high != null && muRange(later.net_low / 1e4, later.net_high / 1e4),
+  ),
+  {
+    key: "verdict",
+    title: "Verdict",
+    value: (run) => verdictOf(run)?.title,
+    cell: verdictCell,
+  },
+  {
+    key: "submitted",
+    title: "Submitted",
+    isDescending: true,
+    value: ({ created_at }) => Date.parse(created_at),
+    cell: ({ created_at, started_at, finished_at }) => [
+      moment(created_at),
+      started_at !== null &&
+        finished_at !== null &&
+        detail(`took ${duration(Date.parse(finished_at) - Date.parse(started_at))}`),
+    ],
+  },
+  {
+    key: "tags",
+    title: "Tags",
+    value: ({ tags }) => tags?.join(),
+    cell: ({ tags = [] }) =>
+      tags.map(
+        (tag) =>
+          html`<button type="button" class="tag" data-tag=${tag} title="List the runs with this tag">${bdi(tag)}</button>${" "}`,
+      ),
+  },
+];
+
+export const RUN_COLUMNS = COLUMNS.map((column): RunColumn => ({ kind: column.key, ...column }));
+
+function runCell(run: OperationView): Child {
+  const { id, operation } = run;
+  const model = operation === "audit" || operation === "replay" ? undefined : modelOf(run);
+  const kind = kindOf(operation);
+  return html`<a href=${`#/operations/${id}`} title=${id}>${bdi(model ?? kind, 60)}
+    <span class="detail">${model === undefined ? "" : `${kind} `}${id.slice(0, 8)}</span></a>`;
 }
 
 /** Its status, and what it does now, or why it failed. */
@@ -118,43 +115,29 @@ function statusCell({ status, progress, error }: OperationView): Child {
   return [statusBadge(status), detail(`${stageWords(stage)}${share}`)];
 }
 
-function submittedCell({ created_at, started_at, finished_at }: OperationView): Child {
-  if (started_at === null || finished_at === null) return moment(created_at);
-  return [moment(created_at), detail(`took ${duration(Date.parse(finished_at) - Date.parse(started_at))}`)];
+function dataCell(run: OperationView): Child {
+  const { summary } = run;
+  const names = namesOf(run);
+  return [
+    html`<div title=${names.join("\n")}>${bdi(dataName(run), 80)}</div>`,
+    summary && detail(`${countedRows(summary.tickers, "ticker")}, ${summary.as_of}`),
+    summary && summary.failed > 0 && detail(`${figure(summary.failed, "count")} failed`),
+  ];
 }
 
 /** Maximum number of codes in a cell; the page of the operation has all. */
 const MAX_CODES = 2;
 
 /** The title of the verdict, and warnings by code with their counts: the title already says what `no_skill` does. */
-function verdictCell({ warning_counts: counts = {}, summary }: OperationView): Child {
-  const title = summary?.verdict?.title;
-  const codes = Object.entries(counts).filter(([name]) => name !== "no_skill" || title === undefined);
+function verdictCell(run: OperationView): Child {
+  const title = verdictOf(run)?.title;
+  const codes = Object.entries(run.warning_counts ?? {}).filter(
+    ([name]) => name !== "no_skill" || title === undefined,
+  );
   const named = codes.map(([name, count]) => (count === 1 ? name : `${name} (${figure(count, "count")})`));
   const more = codes.length > MAX_CODES ? ` and ${countedRows(codes.length - MAX_CODES, "other code")}` : "";
   const warnings = codes.length > 0 && `${named.slice(0, MAX_CODES).join(", ")}${more}`;
   return [title !== undefined && html`<div>${bdi(title, 80)}</div>`, detail(warnings)];
-}
-
-function runCell(run: OperationView): Child {
-  const { id, operation } = run;
-  const model = operation === "audit" || operation === "replay" ? undefined : modelOf(run);
-  const kind = kindOf(operation);
-  return html`<a href=${`#/operations/${id}`} title=${id}>${bdi(model ?? kind, 60)}
-    <span class="detail">${model === undefined ? "" : `${kind} `}${id.slice(0, 8)}</span></a>`;
-}
-
-function dataCell(run: OperationView): Child {
-  const { summary } = run;
-  const names = namesOf(run);
-  const id = sharedIdOf(names);
-  return [
-    id === undefined
-      ? names.map((name) => html`<div>${bdi(name, 80)}</div>`)
-      : html`<div title=${names.join("\n")}>${bdi(id, 80)}</div>`,
-    summary && detail(`${countedRows(summary.tickers, "ticker")}, ${summary.as_of}`),
-    summary && summary.failed > 0 && detail(`${figure(summary.failed, "count")} failed`),
-  ];
 }
 
 /** A second, smaller line of a cell. */
@@ -163,63 +146,45 @@ function detail(what: Child): Child {
   return html`<div class="detail">${typeof what === "string" ? bdi(what, 120) : what}</div>`;
 }
 
-export interface RunOrder {
-  /** Of a column. */
-  readonly key: string;
-  readonly isDescending: boolean;
-}
-
 /** What a trade a close later earns after costs. */
-export const TRADABLE_FIRST: RunOrder = { key: "net", isDescending: true };
+export const TRADABLE_FIRST = "-net";
 
-/** The order that an address names, such as `ic` or `-ic`, which is descending. */
-export function orderOf(text: string | null): RunOrder {
-  const key = text?.replace(/^-/, "") ?? "";
-  return runColumns().some((each) => each.key === key)
-    ? { key, isDescending: text!.startsWith("-") }
-    : TRADABLE_FIRST;
-}
-
-export function orderText({ key, isDescending }: RunOrder): string {
-  return `${isDescending ? "-" : ""}${key}`;
+/** The order that an address names: the key of a column, with a minus sign if it is descending. */
+export function orderOf(text: string | null): string {
+  return RUN_COLUMNS.some(({ key }) => text === key || text === `-${key}`) ? text! : TRADABLE_FIRST;
 }
 
 /** The order after a click on a column: its first one, then the reverse. */
-export function orderAfter(
-  order: RunOrder,
-  { key, isNumber = false }: Pick<RunColumn, "key" | "isNumber">,
-): RunOrder {
-  if (order.key === key) return { key, isDescending: !order.isDescending };
-  return { key, isDescending: isNumber || key === "submitted" };
+export function orderAfter(order: string, { key, isDescending = false }: RunColumn): string {
+  const first = isDescending ? `-${key}` : key;
+  if (order !== first) return first;
+  return isDescending ? key : `-${key}`;
 }
 
 /** Runs without a value come last in either direction, but among the most tradable those that go on first. Equal ones keep their order. */
-export function sortedRuns(operations: readonly OperationView[], order: RunOrder): OperationView[] {
-  const sign = order.isDescending ? -1 : 1;
-  const { value } = runColumns().find(({ key }) => key === order.key)!;
-  const isFirst = ({ finished_at }: OperationView) =>
-    order.key === TRADABLE_FIRST.key && order.isDescending && finished_at === null;
+export function sortedRuns(operations: readonly OperationView[], order: string): OperationView[] {
+  const sign = order.startsWith("-") ? -1 : 1;
+  const { value } = RUN_COLUMNS.find(({ key }) => order.replace("-", "") === key)!;
+  const rank = (run: OperationView) => {
+    if (order === TRADABLE_FIRST && run.finished_at === null) return 0;
+    return value(run) == null ? 2 : 1;
+  };
   return operations.toSorted((a, b) => {
-    if (isFirst(a) !== isFirst(b)) return isFirst(a) ? -1 : 1;
-    const [left, right] = [value(a) ?? undefined, value(b) ?? undefined];
-    if (left === undefined || right === undefined)
-      return Number(left === undefined) - Number(right === undefined);
-    return sign * compare(left, right);
+    const [left, right] = [value(a), value(b)];
+    const ranks = rank(a) - rank(b);
+    if (ranks !== 0 || left == null || right == null) return ranks;
+    if (typeof left === "number" && typeof right === "number") return sign * (left - right);
+    return sign * String(left).localeCompare(String(right), "en", { numeric: true });
   });
-}
-
-function compare(left: number | string, right: number | string): number {
-  return typeof left === "number" && typeof right === "number"
-    ? left - right
-    : String(left).localeCompare(String(right), "en", { numeric: true });
 }
 
 /** Whether a run has all of these words in its id, kind, status, model, inputs, tags, verdict, or codes. */
 export function matchesText(run: OperationView, text: string): boolean {
-  const { id, operation, tags = [], summary, error, warning_counts = {}, status } = run;
-  const words = [id, operation, kindOf(operation), status, modelOf(run) ?? "", ...namesOf(run), ...tags];
-  const more = [summary?.verdict?.title ?? "", error?.code ?? "", ...Object.keys(warning_counts)];
-  const all = [...words, ...more].join("\n").toLowerCase();
+  const { id, operation, tags = [], error, warning_counts = {}, status } = run;
+  const words = [id, operation, kindOf(operation), status, modelOf(run), ...namesOf(run), ...tags];
+  const all = [...words, verdictOf(run)?.title, error?.code, ...Object.keys(warning_counts)]
+    .join("\n")
+    .toLowerCase();
   return text
     .toLowerCase()
     .split(/\s+/)
@@ -230,15 +195,11 @@ function namesOf({ inputs }: OperationView): string[] {
   return [inputs?.feature, inputs?.data_extractor].filter((name) => name !== undefined);
 }
 
-/** The name that a person gave to both input blobs; undefined if they differ by more than their prefixes. */
-export function sharedIdOf(names: readonly string[]): string | undefined {
-  const [feature, prices] = names.map((name) => /^(feature_engine|data_extractor)_(.+)$/.exec(name));
-  if (feature?.[1] !== "feature_engine" || prices?.[1] !== "data_extractor") return undefined;
-  return feature[2] === prices[2] ? feature[2]!.replace(/\.(?:json|parquet)$/, "") : undefined;
-}
-
-/** The data of a run in words; empty for a replay. */
+/** The data of a run in words: the name that a person gave to both blobs, otherwise their names; empty for a replay. */
 export function dataName(run: OperationView): string {
   const names = namesOf(run);
-  return sharedIdOf(names) ?? names.join(", ");
+  const [feature, prices] = names.map(
+    (name) => /^(?:feature_engine|data_extractor)_(.+)\.\w+$/.exec(name)?.[1],
+  );
+  return feature !== undefined && feature === prices ? feature : names.join(", ");
 }

@@ -8,9 +8,6 @@ import { bdi, code } from "../../view/text.ts";
 import { Loaded, useView } from "../view.ts";
 import { ownOf } from "../words.ts";
 
-/** Maximum number of listed findings; the blob has all that the audit lists. */
-const MAX_FINDINGS = 50;
-
 /** The findings of an audit or a replay. */
 export function CheckVerdict({ operation: { id } }: { readonly operation: OperationView }): VNode {
   const { client, signal } = useView();
@@ -28,7 +25,7 @@ const CHECK_WORDS: Readonly<Record<string, string>> = {
 
 function auditOf({ verdict, sentence, checks, findings, finding_counts, blind_spots }: AuditBlob): VNode {
   const count = Object.values(finding_counts).reduce((sum, each) => sum + each, 0);
-  const more = count - Math.min(findings.length, MAX_FINDINGS);
+  const more = count - findings.length;
   const title =
     verdict === "clean"
       ? "No check found look-ahead in the inputs."
@@ -43,7 +40,7 @@ function auditOf({ verdict, sentence, checks, findings, finding_counts, blind_sp
     ${facts(found)}
     ${
       findings.length > 0 &&
-      html`<ol class="findings">${findings.slice(0, MAX_FINDINGS).map(
+      html`<ol class="findings">${findings.map(
         ({ severity, code: name, message, advice }) => html`<li>
         <p><strong>${bdi(severity, 20)}</strong> ${code(name)}</p>
         <p>${bdi(message, 500)}</p>
@@ -51,7 +48,7 @@ function auditOf({ verdict, sentence, checks, findings, finding_counts, blind_sp
       </li>`,
       )}</ol>`
     }
-    ${more > 0 && html`<p class="hint">and ${more} more; download the verdict to see all</p>`}
+    ${more > 0 && html`<p class="hint">and ${more} more</p>`}
     <details><summary>What these checks cannot see</summary>
       <ul>${blind_spots.map((each) => html`<li>${bdi(each, 500)}</li>`)}</ul>
     </details>`;

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { ForecastView } from "../../client/index.ts";
-import { plainVerdict } from "./verdict-words.ts";
+import { plainVerdict } from "./forecast.ts";
 
 type Verdict = NonNullable<ForecastView["verdict"]>;
 
