@@ -6,13 +6,13 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+from mucast_engine.networks.stack.objective import StackObjective
+from mucast_engine.networks.stack.task import build_structure
+from mucast_engine.networks.stack.tickers import read_ticker
 from network_tasks import FEATURES, LOOKBACK, ticker_task
 from task_files import Task
 
 from mucast_engine.arrays import ArrayStore, Matrix, Message
-from mucast_engine.networks.stack.objective import StackObjective
-from mucast_engine.networks.stack.task import build_structure
-from mucast_engine.networks.stack.tickers import read_ticker
 from mucast_engine.networks.tasks import run_network_task
 
 # With 16 per batch: several batches with a shorter last one, one batch fewer, and no whole batch.

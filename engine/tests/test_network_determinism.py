@@ -4,6 +4,7 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+from mucast_engine.networks.seeds import derive_seed, generator_for
 from network_tasks import (
     ALONE,
     FEATURES,
@@ -22,7 +23,6 @@ from network_tasks import (
 )
 
 from mucast_engine.arrays import ArrayStore, Matrix, Message
-from mucast_engine.networks.seeds import derive_seed, generator_for
 
 TRAIN, FITTED = PARTS["train"], PARTS["train"] + PARTS["validate"]
 WINDOWS = 200

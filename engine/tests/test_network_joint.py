@@ -3,12 +3,12 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 import torch
+from mucast_engine.networks.joint.network import JointNetwork
 from network_tasks import FEATURES, JOINT, LOOKBACK, SPECS, seeded
 from network_twins import twin_of
 from torch import Tensor
 
 from mucast_engine.networks.architectures import build_joint_network
-from mucast_engine.networks.joint.network import JointNetwork
 
 DATES, TICKERS = 6, 5
 

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 import torch
 from dropout_twin import mask_twins
+from mucast_engine.networks.seeds import generator_for
 from network_tasks import (
     FEATURES,
     JOINT,
@@ -30,7 +31,6 @@ from training_twin import Trained, begin_quietly, check_weights, loss_of, seed_f
 from mucast_engine.arrays import ArrayStore, Matrix
 from mucast_engine.networks.architectures import build_joint_network
 from mucast_engine.networks.joint import task as joint_task_module
-from mucast_engine.networks.seeds import generator_for
 
 TRAIN, FITTED = PARTS["train"], PARTS["train"] + PARTS["validate"]
 # A step's batch is divided into this many pieces, each with its own dropout masks.

@@ -4,13 +4,13 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+from mucast_engine.networks.cnn import CnnEncoder, pooled_lengths
+from mucast_engine.networks.transformer import LAST, AttentionLayer
 from network_tasks import ALONE, FEATURES, JOINT, LOOKBACK, SPECS, seeded
 from network_twins import twin_of
 from torch import Tensor, nn
 
 from mucast_engine.networks.architectures import build_joint_network, build_network, start_quietly
-from mucast_engine.networks.cnn import CnnEncoder, pooled_lengths
-from mucast_engine.networks.transformer import LAST, AttentionLayer
 
 SPEC_OF_ATTENTION: dict[str, Any] = {"d_model": 8, "nhead": 2, "dim_feedforward": 12}
 

@@ -9,6 +9,7 @@ import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
+from mucast_engine.networks.weights import FlatWeights
 from network_tasks import ALONE, JOINT, PARTS, TRAINING, joint_data, make, run, sampled, seeded, ticker_data
 from torch import Tensor
 
@@ -16,7 +17,6 @@ from mucast_engine.arrays import ArrayStore, Message
 from mucast_engine.failure import TaskError
 from mucast_engine.networks.tasks import resolve_device, run_network_task
 from mucast_engine.networks.training import History, largest_loss, train
-from mucast_engine.networks.weights import FlatWeights
 
 STEPS = 2  # Steps of an epoch, and the rounding of a few hundred steps in float32, as a share of the weight.
 FLOAT32 = 1e-5  # What a few hundred steps in float32 may round, as a share of the weight.

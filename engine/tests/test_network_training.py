@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 import torch
 from dropout_twin import mask_twins
+from mucast_engine.networks.seeds import generator_for
 from network_tasks import ALONE, FEATURES, LOOKBACK, LOSSES, PARTS, run_whole, sampled, ticker_data, ticker_task
 from network_twins import twin_of
 from task_files import Task
@@ -16,7 +17,6 @@ from mucast_engine.arrays import ArrayStore, Matrix, Message
 from mucast_engine.failure import TaskError
 from mucast_engine.networks import train_network
 from mucast_engine.networks.architectures import build_network
-from mucast_engine.networks.seeds import generator_for
 from mucast_engine.networks.tasks import run_network_task
 
 TRAIN, FITTED = PARTS["train"], PARTS["train"] + PARTS["validate"]

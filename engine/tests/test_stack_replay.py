@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 import torch
+from mucast_engine.networks.stack.objective import WARM_UPS, replayable
 from network_tasks import ALONE, sampled
 from stack_tasks import alone, assert_alike, make_objective, own_tasks, stacked
 from torch._subclasses.fake_tensor import DataDependentOutputException, FakeTensorMode
@@ -14,7 +15,6 @@ from torch.utils._pytree import tree_leaves, tree_map
 
 from mucast_engine.arrays import ArrayStore
 from mucast_engine.networks.stack import objective as stack_objective
-from mucast_engine.networks.stack.objective import WARM_UPS, replayable
 
 CPU = torch.device("cpu")
 on_cuda = pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a CUDA device, and there is none here")
