@@ -70,7 +70,7 @@ export function runAudit(
   });
   for (const { name, cost } of planned) onCheck?.(name, cost);
   return inWorkFolder(async (workFolder) => {
-    const blobs = new AuditedBlobs(context, request.blobUrl);
+    const blobs = new AuditedBlobs(context, request.blobUrl, workFolder);
     const job = new AuditedJob({ jobs, inputs, context, blobs, folder: workFolder });
     const outcomes: CheckOutcome[] = [];
     for (const { check, name, cost } of planned) {
