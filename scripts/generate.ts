@@ -141,7 +141,6 @@ function catalogue(): string {
     // On a busy machine, the libraries' further threads spend more time waiting for each other than the small fits take.
     env: { ...process.env, PYTHONPATH: "engine", OMP_NUM_THREADS: "1", OPENBLAS_NUM_THREADS: "1" },
   });
-  // What the libraries print about the values that are tried is on stderr.
   if (done.status !== 0) throw new Error(`the catalogue could not be made: ${done.stderr}`);
   return done.stdout;
 }

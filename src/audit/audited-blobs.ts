@@ -36,7 +36,6 @@ export class AuditedBlobs {
     return { name: blob.name, prices: await readPrices(blob, this.#reading) };
   }
 
-  /** A feature blob, ticker by ticker. */
   async *readFeatures(location: string): AsyncGenerator<TickerFeatures, void, void> {
     const blob = await this.#open(location);
     try {
@@ -51,7 +50,6 @@ export class AuditedBlobs {
     return this.#noted.get(location)!.name;
   }
 
-  /** Records the digest of a reading. */
   note(location: string, { name, sha256 }: { readonly name: string; readonly sha256: string }): void {
     const before = this.#noted.get(location);
     if (before !== undefined && before.sha256 !== sha256) {

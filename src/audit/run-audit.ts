@@ -42,9 +42,7 @@ export function auditInputs(request: JobRequest, options: AuditOptions): AuditIn
   };
 }
 
-/** The parts of an audit that differ from the default. */
 export interface AuditParts {
-  /** By default all. */
   readonly checks?: readonly AuditCheck[] | undefined;
   /** Called for each check before the first one starts, with its `cost`. */
   readonly onCheck?: ((check: AuditCheckName, cost: string) => void) | undefined;

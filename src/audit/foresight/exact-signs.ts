@@ -186,7 +186,6 @@ function isStandard(values: Float64Array): boolean {
 /** How close to 0 and 1 the ends of a scaled column are: exact up to the last digits. */
 const ENDS_TOLERANCE = 1e-9;
 
-/** Ends to which columns are scaled. */
 const SCALES = [
   [0, 1],
   [-1, 1],

@@ -19,11 +19,9 @@ export class HistoryComparison {
   readonly appeared: string[] = [];
   /** Features that a ticker no longer has, with the number of such tickers. */
   readonly removed = new Map<string, number>();
-  /** Features that are new for a ticker. */
   readonly added = new Set<string>();
   /** By ticker: the oldest factor of its first rescaled column. */
   readonly rescaled = new Map<string, number>();
-  /** First and last day over all tickers. */
   readonly spans = {
     previous: { first: Number.POSITIVE_INFINITY, last: Number.NEGATIVE_INFINITY },
     current: { first: Number.POSITIVE_INFINITY, last: Number.NEGATIVE_INFINITY },
@@ -109,7 +107,6 @@ function daysWithout(ticker: string, days: Int32Array, others: Int32Array) {
   return { ticker, days: only, otherLast: others.at(-1) ?? Number.NEGATIVE_INFINITY };
 }
 
-/** Tickers that a tally names. */
 const MAX_EXAMPLES = 5;
 
 /** The changes of one kind of one feature, over all tickers. */
