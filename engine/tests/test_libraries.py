@@ -21,36 +21,30 @@ ENGINE = Path(__file__).parent.parent
 
 def printed_by(*arguments: str) -> list[Any]:
     """The lines of JSON of a separate interpreter."""
-    env = {**os.environ, "PYTHONPATH": f"{ENGINE}:{Path(__file__).parent}"}
+    env = {**os.environ, "PYTHONPATH": str(ENGINE)}
     done = subprocess.run([sys.executable, "-P", *arguments], env=env, stdout=subprocess.PIPE, text=True, check=True)
     return [json.loads(line) for line in done.stdout.splitlines()]
 
 
-# Imports libraries as the host does, works in a fork, and prints what that changed.
+# Imports a library as the host does, fits with each of its classes in a fork, and prints what that changed.
 PROBE = """
 import json, os, sys
-from pathlib import Path
 from mucast_engine.libraries import import_libraries
-import numpy, numpy.random, mucast_engine.worker
-import_libraries(sys.argv[1].split(","))
+import numpy, mucast_engine.worker
+library, classes = sys.argv[1], json.loads(sys.argv[2])
+import_libraries([library])
 from mucast_engine.process import thread_count
 threads, modules = thread_count(), set(sys.modules)
 if os.fork() == 0:
-    {work}
-    # The tests' own modules are beside the work.
-    late = [name for name in set(sys.modules) - modules if name not in ("network_tasks", "task_files", "typing")]
-    heavy = sorted(modules & {{"pandas", "scipy.stats"}})
-    found = [name for name in late if not name.startswith(("pytest", "_pytest", "pluggy", "iniconfig"))]
-    print(json.dumps({{"threads": threads, "late": sorted(found), "heavy": heavy}}), flush=True)
-    os._exit(0)
-assert os.wait()[1] == 0
-"""
-FIT = """
     from mucast_engine.estimator import make_estimator, make_scaler
     x = numpy.random.default_rng(0).standard_normal((200, 3))
-    for name, params in json.loads(sys.argv[2]).items():
-        rows = x if sys.argv[1] == "catboost" else make_scaler("robust").fit_transform(x)
-        make_estimator({"library": sys.argv[1], "class": name}, params).fit(rows, x[:, 0]).predict(rows)
+    for name, params in classes.items():
+        rows = x if library == "catboost" else make_scaler("robust").fit_transform(x)
+        make_estimator({"library": library, "class": name}, params).fit(rows, x[:, 0]).predict(rows)
+    late, heavy = sorted(set(sys.modules) - modules), sorted(modules & {"pandas", "scipy.stats"})
+    print(json.dumps({"threads": threads, "late": late, "heavy": heavy}), flush=True)
+    os._exit(0)
+assert os.wait()[1] == 0
 """
 
 
@@ -60,46 +54,8 @@ FIT = """
 )
 def test_the_import_starts_no_thread_and_leaves_nothing_for_the_first_fit_to_import(library: str) -> None:
     classes = {name: params for name, (its, _, params) in zip(NAMES, REGRESSORS, strict=True) if its == library}
-    [found] = printed_by("-c", PROBE.format(work=FIT), library, json.dumps(classes))
+    [found] = printed_by("-c", PROBE, library, json.dumps(classes))
     assert found == {"threads": 1, "late": [], "heavy": ["pandas"] if library == "catboost" else []}
-
-
-TRAIN = """
-    from task_files import save
-    rng = numpy.random.default_rng(0)
-    folder, loss = Path(sys.argv[2]), sys.argv[3]
-    from mucast_engine.arrays import ArrayStore
-    from mucast_engine.networks.tasks import run_network_task
-    x, rows = save(folder, "x.npy", rng.standard_normal((80, 3))), numpy.arange(3, 80, dtype=numpy.float64)
-    labels = 0.01 * rng.standard_normal(60)
-    task = json.loads(sys.argv[4])
-    one = {"ticker": "A", "x": x, "ends": save(folder, "e.npy", rows), "labels": save(folder, "l.npy", labels)}
-    two = {"tickers": [{"ticker": name, "x": x, "columns": [0, 1, 2], "scale_rows": 60} for name in "AB"],
-           "features": 3, "ends": save(folder, "e2.npy", numpy.stack([rows, rows], 1)),
-           "labels": save(folder, "l2.npy", numpy.stack([labels, rng.permutation(labels)], 1))}
-    for name, spec in json.loads(sys.argv[5]).items():
-        kind = {"task": "train_joint", **two} if "portfolio" in name else {"task": "train_network", **one}
-        run_network_task({**task, **kind, "network": {**spec, "dropout": 0.1}}, ArrayStore(folder), lambda update: None)
-    assert not sys.modules["torch"].cuda.is_initialized()
-"""
-
-
-@pytest.mark.release
-@pytest.mark.parametrize(("libraries", "loss"), [("torch", "r2"), ("torch,sklearn", "mahalanobis")])
-def test_the_import_of_torch_starts_no_thread_and_leaves_nothing_for_the_first_training(
-    libraries: str, loss: str, tmp_path: Path
-) -> None:
-    from network_tasks import SPECS, TRAINING
-
-    task = {
-        **{"lookback": 4, "seed": 1, "member": 0, "device": "cpu", "scaler": "robust", "threads": 1},
-        "predictions": {"ref": str(tmp_path / "p.npy")},
-        "parts": {"train": 50, "validate": 10, "predict": 17},
-        "training": {**TRAINING, "loss": loss},
-    }
-    specs = json.dumps(SPECS)
-    [found] = printed_by("-c", PROBE.format(work=TRAIN), libraries, str(tmp_path), loss, json.dumps(task), specs)
-    assert found == {"threads": 1, "late": [], "heavy": []}
 
 
 def test_the_status_has_the_version_of_every_library_the_faults_of_others_and_the_devices() -> None:
