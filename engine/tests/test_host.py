@@ -1,4 +1,4 @@
-"""The host and its workers as real processes, driven as the pool drives them."""
+"""The host and its workers as real processes, driven as the pool drives them; src/engine/pool tests both together."""
 
 import json
 import math
@@ -12,14 +12,12 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 from network_tasks import ticker_task
-from regressors import NAMES, REGRESSORS, spec_of
-from task_files import Task, values_of
+from regressors import spec_of
+from task_files import Task
 
 from mucast_engine import worker
-from mucast_engine.arrays import Matrix
 
 ENGINE = Path(__file__).parent.parent
 # catboost, because its import is the shortest.
@@ -42,11 +40,8 @@ class HostUnderTest:
     def send(self, op: str, worker: int, task: Task | str | None = None, number: int = 0) -> None:
         header = json.dumps({"op": op, "worker": worker, "id": number})
         body = task if isinstance(task, str) else json.dumps(task)
-        self.say(header if task is None else f"{header}\t{body}")
-
-    def say(self, line: str) -> None:
         assert self.process.stdin is not None
-        self.process.stdin.write(line.encode() + b"\n")
+        self.process.stdin.write((header if task is None else f"{header}\t{body}").encode() + b"\n")
         self.process.stdin.flush()
 
     def wait_for(self, event: str) -> dict[str, Any]:
@@ -103,50 +98,6 @@ def until_gone(pid: int) -> None:
             os.sched_yield()
 
 
-def test_a_worker_works_whatever_libraries_print(quick_host: HostUnderTest, make_task: Callable[..., Task]) -> None:
-    before = len(quick_host.messages)
-    quick_host.send("start", 11)
-    quick_host.send("task", 11, make_task(spec_of("CatBoostRegressor", verbose=True)), number=11)
-    assert quick_host.wait_for("result")["id"] == 11
-    told = quick_host.messages[before:]
-    assert [message["fit"] for message in told if message["event"] == "progress"] == [0, 1, 2]
-
-
-@pytest.mark.release
-def test_every_library_fits_in_forked_workers_even_after_one_was_killed_in_a_host_that_had_imported_others(
-    start_host: Callable[..., HostUnderTest], make_task: Callable[..., Task]
-) -> None:
-    host = start_host("sklearn,xgboost,lightgbm")
-    host.wait_for("ready")
-    for name in ("RandomForestRegressor", "XGBRegressor", "LGBMRegressor", "CatBoostRegressor"):
-        library, regressor, params = REGRESSORS[NAMES.index(name)]
-        host.say(json.dumps({"op": "import", "libraries": [library]}))
-        greeting = host.wait_for("ready")
-        own = {"scikit-learn" if library == "sklearn" else library}
-        assert greeting["versions"].keys() == {"python", "numpy", "scipy", "scikit-learn"} | own
-        assert greeting["start"] == "fork"
-        task = make_task(spec_of(name))
-        predicted = [predictions_of(host, worker, task) for worker in (1, 2)]
-        host.send("kill", 1)
-        assert host.wait_for("worker_exited")["signal"] == signal.SIGKILL
-        predicted.append(predictions_of(host, 3, task))
-        # A host imports only while it has no worker.
-        for number in (2, 3):
-            host.send("kill", number)
-            host.wait_for("worker_exited")
-        x, y = np.load(task["x"]["ref"]), np.load(task["y"]["ref"])
-        expected = regressor(**params).fit(x[:200], y[:200]).predict(x[200:240])
-        for values in predicted:
-            np.testing.assert_array_equal(values[:40], expected)
-
-
-def predictions_of(host: HostUnderTest, worker: int, task: Task) -> Matrix:
-    """The predictions of a task, which a new worker runs."""
-    host.send("start", worker)
-    host.send("task", worker, task, number=worker)
-    return values_of(host.wait_for("result")["result"]["predictions"])
-
-
 def test_a_worker_killed_during_a_fit_is_reported_with_its_signal_and_memory(
     quick_host: HostUnderTest, make_task: Callable[..., Task]
 ) -> None:
@@ -181,18 +132,6 @@ def test_workers_die_during_a_fit_if_their_host_is_killed(
     host.process.wait()
     for pid in pids:
         until_gone(pid)
-
-
-@needs_proc
-def test_workers_end_during_a_fit_when_the_input_has_ended(
-    start_host: Callable[..., HostUnderTest], make_task: Callable[..., Task]
-) -> None:
-    host = start_host()
-    host.send("start", 1)
-    pid = host.wait_for("worker_started")["pid"]
-    host.send("task", 1, make_task(ENDLESS), number=1)
-    assert host.end_input() == 0
-    assert not Path(f"/proc/{pid}").exists()
 
 
 def test_a_task_that_cannot_be_read_affects_no_other(quick_host: HostUnderTest, make_task: Callable[..., Task]) -> None:

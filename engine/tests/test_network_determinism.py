@@ -1,7 +1,6 @@
-"""What a forecast of a network depends on: its task, its seed, and no row or label that came later."""
+"""What a forecast of a network depends on. That it depends on nothing later is also tested in test/end-to-end."""
 
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -13,12 +12,10 @@ from network_tasks import (
     FEATURES,
     JOINT,
     LOOKBACK,
-    LOSSES,
     PARTS,
     TICKERS,
     joint_data,
     joint_task,
-    make,
     run,
     sampled,
     ticker_data,
@@ -121,42 +118,6 @@ def test_joint_forecasts_do_not_depend_on_later_dates_or_rows_or_on_the_tickers_
     assert np.isnan(after).sum() != np.isnan(whole).sum()
 
 
-def again(ends: Matrix) -> Matrix:
-    """The first training windows again, in place of those to predict."""
-    return np.concatenate([ends[:FITTED], ends[: PARTS["predict"]]])
-
-
-@pytest.mark.parametrize("scaler", ["standard", "minmax", "robust", "maxabs"])
-def test_no_row_after_the_last_training_window_reaches_weights_or_scaler(
-    scaler: str, tmp_path: Path, store: ArrayStore
-) -> None:
-    changes: dict[str, Any] = {"scaler": scaler, "training": {"epochs": 1, "learning_rate": 0.01}, "ends": again(ENDS)}
-
-    def predicted(first_changed_row: int) -> Matrix:
-        x = ticker_data()[0]
-        x[first_changed_row:] = 50.0
-        return run(ticker_task(tmp_path, "mlp", x=x, **changes), store)[0]
-
-    last_trained, untouched = int(ENDS[TRAIN - 1]), predicted(10_000)
-    np.testing.assert_array_equal(predicted(last_trained + 1), untouched)
-    assert (predicted(last_trained) != untouched).all()
-
-
-@pytest.mark.parametrize("architecture", JOINT)
-def test_no_row_after_the_last_training_date_reaches_the_weights_or_scalers_of_a_joint_network(
-    architecture: str, tmp_path: Path, store: ArrayStore
-) -> None:
-    def predicted(further: int) -> Matrix:
-        rows, ends, _ = joint_data()
-        for place, x in enumerate(rows):
-            x[int(ends[:TRAIN, place].max()) + further :] = 50.0
-        return run(joint_task(tmp_path, architecture, rows=rows, ends=again(ends), training={"epochs": 1}), store)[0]
-
-    untouched = predicted(10_000)
-    np.testing.assert_array_equal(predicted(1), untouched)
-    assert (predicted(0) != untouched).any()
-
-
 @pytest.mark.parametrize("architecture", ["mlp", "portfolio_lstm"])
 def test_a_scaler_sees_no_row_before_its_window(architecture: str, tmp_path: Path, store: ArrayStore) -> None:
     """Samples start ten rows later than the data, and so does the scaler."""
@@ -176,21 +137,6 @@ def test_a_scaler_sees_no_row_before_its_window(architecture: str, tmp_path: Pat
 
     np.testing.assert_array_equal(predicted(1.0, {"scale_from": begin}), predicted(50.0, {"scale_from": begin}))
     assert not np.array_equal(predicted(1.0, {}), predicted(50.0, {}), equal_nan=True)
-
-
-@pytest.mark.parametrize("loss", sampled([loss for loss in LOSSES if loss != "directional"], "mahalanobis"))
-@pytest.mark.parametrize("architecture", ["mlp", "portfolio_lstm"])
-def test_validation_labels_reach_no_weight_of_a_single_epoch(
-    architecture: str, loss: str, tmp_path: Path, store: ArrayStore
-) -> None:
-    labels = joint_data()[2] if architecture in JOINT else ticker_data()[1][:FITTED].copy()
-    training = {"epochs": 1, "loss": loss}
-    before, result, _ = run(make(tmp_path, architecture, labels=labels, training=training), store)
-    labels[TRAIN:] = -3 * labels[TRAIN:]
-    after, other, _ = run(make(tmp_path, architecture, labels=labels, training=training), store)
-    np.testing.assert_array_equal(after, before)
-    assert other["epochs"][0]["train_loss"] == result["epochs"][0]["train_loss"]
-    assert other["epochs"][0]["validation_loss"] != result["epochs"][0]["validation_loss"]
 
 
 @given(st.integers(1, 12), st.integers(0, 12), st.integers(1, 4), st.data())
