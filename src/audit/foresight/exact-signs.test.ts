@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { seededRandom } from "../../../test/twins/random.ts";
-import { countFilled, findScaled, laterCopy, usualShare } from "./exact-signs.ts";
+import { countFilled, findCopy, findScaled, shareFilled } from "./exact-signs.ts";
 import { featureOf, tickerHistory } from "./feature-history.ts";
 
 const N = 400;
@@ -27,7 +27,7 @@ function ticker(prices: Float64Array, feature: Values, delay = 0) {
 }
 
 function copyOf(prices: Float64Array, feature: Values, delay = 0) {
-  const copy = laterCopy(...ticker(prices, feature, delay));
+  const copy = findCopy(...ticker(prices, feature, delay))?.figures;
   return copy && `${copy.of} ${copy.lag}`;
 }
 
@@ -84,7 +84,10 @@ test("values without a price are classified: carried forward, filled from later 
 });
 
 test("weekdays, steps and few ranks are on a line without being filled; freely moving values are not", () => {
-  const share = (value: Values) => usualShare(...ticker(p, value));
+  const share = (value: Values) => {
+    const [history, feature] = ticker(p, value);
+    return shareFilled(countFilled(history, feature, history.featureRows.subarray(1, -1)));
+  };
   assert.ok(share((i) => i % 5) > 0.5);
   assert.ok(share((i) => Math.floor(i / 20)) > 0.5);
   assert.ok(share((i) => Math.round(Math.sin(i * i))) > 0.1);
