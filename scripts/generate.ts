@@ -140,9 +140,8 @@ function catalogue(): string {
     maxBuffer: 64 * 1024 * 1024,
     // On a busy machine, the libraries' further threads spend more time waiting for each other than the small fits take.
     env: { ...process.env, PYTHONPATH: "engine", OMP_NUM_THREADS: "1", OPENBLAS_NUM_THREADS: "1" },
-    stdio: ["ignore", "pipe", "inherit"],
   });
-  if (done.status !== 0) throw new Error(`the catalogue could not be made: exit ${done.status}`);
+  if (done.status !== 0) throw new Error(`the catalogue could not be made: ${done.stderr}`);
   return done.stdout;
 }
 

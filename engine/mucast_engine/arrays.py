@@ -3,21 +3,19 @@
 A small array travels within the message itself.
 """
 
-import errno
 import math
 import os
-import stat
 from binascii import b2a_base64
 from functools import lru_cache
-from io import BufferedWriter, BytesIO, FileIO
+from io import BufferedReader, BytesIO
 from mmap import ACCESS_READ, mmap
 from pathlib import Path
-from typing import Any, Literal, TypedDict, final
+from typing import Any, TypedDict, final
 
 import numpy as np
 from numpy.typing import NDArray
 
-from mucast_engine.failure import TaskError, sentence_of
+from mucast_engine.failure import TaskError
 
 Matrix = NDArray[np.float64]
 Message = dict[str, Any]
@@ -53,30 +51,10 @@ class ArrayStore:
 
     def __init__(self, folder: Path) -> None:
         # With a final separator. Paths are strings here: pathlib objects take a tenth of a small task.
-        self._named = os.path.join(folder.absolute(), "")
-        self._folder = os.path.join(os.path.realpath(folder), "")
-
-    def _open(self, ref: str, mode: Literal["rb", "wb"]) -> FileIO:
-        """The file that `ref` names, unbuffered; raises TaskError if it is not a regular file, such as a pipe.
-
-        Only a link could lead a plain name out of the folder, and links are not followed: `realpath`, which examines
-        each folder on the way, takes a twentieth of a small task.
-        """
-        name = ref.removeprefix(self._named)
-        is_plain = os.sep not in name and name not in ("", os.curdir, os.pardir)
-        try:
-            return FileIO(self._folder + name if is_plain else self._path(ref), mode, opener=_open_file)
-        except ValueError as error:  # A NUL, or half of a surrogate pair.
-            raise TaskError("internal", f"array reference {ref!r} names no file: {error}") from error
-        except OSError as error:
-            if error.errno == errno.ELOOP:
-                raise TaskError("internal", f"array reference {ref!r} is a symbolic link") from error
-            if error.errno in NO_FILE:
-                raise TaskError("internal", f"array reference {ref!r} is not a regular file") from error
-            raise
+        self._folder = os.path.join(os.path.abspath(folder), "")
 
     def _path(self, ref: str) -> str:
-        path = os.path.realpath(os.path.join(self._folder, ref))
+        path = os.path.normpath(os.path.join(self._folder, ref))
         if not path.startswith(self._folder):
             raise TaskError("internal", f"array reference {ref!r} leads out of the work folder")
         return path
@@ -85,10 +63,10 @@ class ArrayStore:
         """A read-only view of the file, mapped into memory; shape and type must be those that `ref` states.
 
         Raises TaskError `output_failed` if it cannot be read, such as from a folder that was removed, and `internal`
-        with its name if it is not such an array: truncated, empty, of another shape, or not a file.
+        with its name if it is not such an array: truncated, empty, or of another shape.
         """
         try:
-            with self._open(ref["ref"], "rb") as file:
+            with open(self._path(ref["ref"]), "rb") as file:
                 return _mapped(file, ref)
         except OSError as error:
             raise _failed("read", error) from error
@@ -100,7 +78,7 @@ class ArrayStore:
         Raises TaskError `output_failed` if it cannot be written, such as on a full disk.
         """
         try:
-            with BufferedWriter(self._open(ref, "wb")) as file:
+            with open(self._path(ref), "wb") as file:
                 file.write(_header(values.shape))
                 file.write(np.ascontiguousarray(values, dtype="<f8").data)
         except OSError as error:
@@ -118,54 +96,24 @@ class ArrayStore:
         return {"base64": text, "dtype": "<f8", "shape": list(values.shape), "order": "C"}
 
 
-# The system's errors for the writing end of a pipe, for a socket, and for a folder.
-NO_FILE = (errno.ENXIO, errno.EISDIR)
+MAGIC = b"\x93NUMPY\x01\x00"
+# Offset of the header's length, in two bytes behind the magic.
+LENGTH_END = len(MAGIC) + 2
 
 
-def _open_file(path: str, flags: int) -> int:
-    """A descriptor of a regular file, without following a link or waiting for the other end of a pipe."""
-    descriptor = os.open(path, flags | os.O_NOFOLLOW | os.O_NONBLOCK, 0o666)
-    if not stat.S_ISREG(os.fstat(descriptor).st_mode):
-        os.close(descriptor)
-        raise OSError(errno.ENXIO, os.strerror(errno.ENXIO))
-    return descriptor
-
-
-def _mapped(file: FileIO, ref: ArrayRef) -> Matrix:
+def _mapped(file: BufferedReader, ref: ArrayRef) -> Matrix:
     shape = tuple(ref["shape"])
     count = math.prod(shape)
-    try:
-        mapped = mmap(file.fileno(), 0, access=ACCESS_READ)
-    except ValueError as error:
-        raise TaskError("internal", f"{ref['ref']!r} is no array file: it is empty") from error
+    if os.fstat(file.fileno()).st_size == 0:
+        raise TaskError("internal", f"{ref['ref']!r} is no array file: it is empty")
+    mapped = mmap(file.fileno(), 0, access=ACCESS_READ)
     offset = LENGTH_END + int.from_bytes(mapped[len(MAGIC) : LENGTH_END], "little")
     if mapped[: len(MAGIC)] != MAGIC or mapped[LENGTH_END:offset].rstrip() != _described(shape):
-        offset = _judged(file, ref)
+        raise TaskError("internal", f"{ref['ref']!r} is no array file of float64 with the shape {ref['shape']}")
     if len(mapped) != offset + 8 * count:
         held = f"has {len(mapped) - offset} bytes of values, and {count} values take {8 * count}"
         raise TaskError("internal", f"the array file {ref['ref']!r} {held}")
     return np.frombuffer(mapped, dtype="<f8", count=count, offset=offset).reshape(shape)
-
-
-def _judged(file: FileIO, ref: ArrayRef) -> int:
-    """The offset of the values behind a header with another wording than expected, such as another version's.
-
-    NumPy evaluates such a header as Python: a fifth of a small fit. Raises TaskError if it does not match `ref`.
-    """
-    try:
-        shape, is_fortran, dtype = HEADERS[np.lib.format.read_magic(file)](file)
-    except Exception as error:  # Whatever the evaluation raises.
-        raise TaskError("internal", f"{ref['ref']!r} is no array file: {sentence_of(error)}") from error
-    if dtype != np.float64 or list(shape) != ref["shape"] or is_fortran:
-        found = {"dtype": dtype.str, "shape": list(shape), "order": "F" if is_fortran else "C"}
-        raise TaskError("internal", f"array {ref['ref']!r} is {found}, not {dict(ref)}")
-    return file.tell()
-
-
-HEADERS = {(1, 0): np.lib.format.read_array_header_1_0, (2, 0): np.lib.format.read_array_header_2_0}
-MAGIC = b"\x93NUMPY\x01\x00"
-# Offset of the header's length, in two bytes behind the magic.
-LENGTH_END = len(MAGIC) + 2
 
 
 @lru_cache(maxsize=1024)

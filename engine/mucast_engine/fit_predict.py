@@ -8,13 +8,15 @@ from itertools import chain
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from mucast_engine.arrays import ArrayStore, Matrix, Message
-from mucast_engine.constant import describe_constant
+from mucast_engine.diagnosis import columns_of, describe_constant, largest_importances
 from mucast_engine.estimator import is_linear, make_estimator, make_scaler
 from mucast_engine.failure import TaskError, sentence_of
-from mucast_engine.importances import Columns, columns_of, largest_importances
-from mucast_engine.permutation import Replacements
+
+Range = tuple[int, int]
+Rows = NDArray[np.intp]
 
 
 def fit_predict(task: Message, store: ArrayStore, progress: Callable[[Message], None]) -> Message:
@@ -85,7 +87,9 @@ def _one_fit(
     if not (0 <= a < b <= len(y) and 0 <= c <= d <= len(x)):
         raise TaskError("internal", f"rows {fit} lie outside the {len(x)} rows of x or the {len(y)} of y")
     # Copies: the file is mapped read-only, and a library that works in place must not change the rows of the next fit.
-    keep = task.get("views") and not task.get("absent") and _copies(task)
+    # Scalers copy their rows, and trees bin them.
+    is_copied = task["scaler"] != "none" or not _works_in_place(task)
+    keep = task.get("views") and not task.get("absent") and is_copied
     train_x, score_x = (x[a:b], x[c:d]) if keep else (np.array(x[a:b]), np.array(x[c:d]))
     train_y = np.array(y[a:b])
     means = _absent_means(train_x, score_x) if task.get("absent") else {}
@@ -110,7 +114,13 @@ def _one_fit(
         score_x = scaled(score_x)
         raw = _predict(models, score_x) if d > c else np.empty(0)
     predicted = _usable(raw, d - c, fit)
-    found = None if columns is None else _diagnosis(task, models, columns, train_x, train_y, predicted)
+    found: Message | None = None
+    if columns is not None:
+        facts = {
+            "constant": describe_constant(task["estimator"], train_x, train_y, predicted),
+            "importances": largest_importances(models, columns, train_y),
+        }
+        found = {name: fact for name, fact in facts.items() if fact is not None}
     permuted: list[Matrix] = []
     if "pool" in fit and d > c:
         with _library_errors(f"{predicting} with shuffled features", fit):
@@ -135,6 +145,33 @@ def _permuted_rows(permutation: Message, fit: Message, x: Matrix, strata: Matrix
         yield rows
 
 
+class Replacements:
+    """For each row of `predict`, the rows of `pool` in its stratum, whose values may replace its own.
+
+    Both are half-open ranges of rows of a matrix, and `pool` contains `predict`. `strata` (m), m >= both, has the
+    stratum of each row; without it, all rows are one stratum.
+    """
+
+    def __init__(self, strata: Matrix | None, pool: Range, predict: Range) -> None:
+        self._rows = predict[1] - predict[0]
+        ids = np.zeros(pool[1]) if strata is None else strata
+        drawn, wanted = (np.argsort(ids[a:b], kind="stable") + a for a, b in (pool, predict))
+        known = ids[drawn]
+        self._strata: list[tuple[Rows, Rows]] = []
+        for own in np.split(wanted, np.flatnonzero(np.diff(ids[wanted])) + 1):
+            if len(own) > 0:
+                first, last = (np.searchsorted(known, ids[own[0]], side) for side in ("left", "right"))
+                self._strata.append((own - predict[0], drawn[first:last]))
+
+    def draw(self, seed: list[int]) -> Rows:
+        """For each row to predict a random row, none twice: the same for the same seed."""
+        random = np.random.default_rng(seed)
+        rows = np.empty(self._rows, dtype=np.intp)
+        for own, drawn in self._strata:
+            rows[own] = random.permutation(drawn)[: len(own)]
+        return rows
+
+
 @contextmanager
 def _library_errors(doing: str, fit: Message) -> Iterator[None]:
     try:
@@ -143,21 +180,6 @@ def _library_errors(doing: str, fit: Message) -> Iterator[None]:
         raise
     except Exception as error:
         raise TaskError("fit_failed", f"{doing}: {sentence_of(error)}", _rows(fit)) from error
-
-
-def _diagnosis(
-    task: Message, models: list[Any], columns: Columns, train_x: Matrix, train_y: Matrix, predicted: Matrix
-) -> Message:
-    diagnosis = {
-        "constant": describe_constant(task["estimator"], train_x, train_y, predicted),
-        "importances": largest_importances(models, columns, train_y),
-    }
-    return {name: found for name, found in diagnosis.items() if found is not None}
-
-
-def _copies(task: Message) -> bool:
-    """Whether the first step of a fit leaves its rows unchanged: scalers copy them, and trees bin them."""
-    return task["scaler"] != "none" or not _works_in_place(task)
 
 
 def _works_in_place(task: Message) -> bool:

@@ -3,22 +3,25 @@
 It is one loop on one thread and runs no task itself, so that it notices at once when its own stdin ends.
 """
 
+import contextlib
+import gc
 import json
 import os
-import platform
 import selectors
 import signal
 import socket
+import sys
 import time
+import traceback
 from pathlib import Path
 from typing import Literal, NamedTuple
 
 from mucast_engine.arrays import Message
 from mucast_engine.failure import unknown
-from mucast_engine.libraries import kernel_level, library_versions
-from mucast_engine.machine import machine_facts, thread_facts
-from mucast_engine.process import StartMethod
-from mucast_engine.worker_starters import WorkerStarter, starter_for
+from mucast_engine.libraries import import_libraries
+from mucast_engine.machine import greeting
+from mucast_engine.process import StartMethod, die_with_parent, thread_count
+from mucast_engine.worker import serve
 
 # What a request asks for; the caller's protocol has the same names.
 Op = Literal["import", "start", "task", "kill"]
@@ -45,7 +48,8 @@ class Host:
 
     def __init__(self, stdin: int, stdout: int, folder: Path, method: StartMethod) -> None:
         self._stdin, self._stdout, self._folder, self._method = stdin, stdout, folder, method
-        self._starter: WorkerStarter | None = None
+        self._libraries: list[str] = []
+        self._start: StartMethod = method
         self._requests = bytearray()
         self._serving = True
         self._workers: dict[int, Running] = {}
@@ -75,21 +79,54 @@ class Host:
         """Imports what is not imported yet, and greets with the facts of `libraries` alone."""
         assert not self._workers
         started = time.perf_counter()
-        self._starter = starter_for(libraries, self._folder, self._method)
+        self._libraries, self._start = libraries, "spawn"
+        if self._method == "fork":
+            import_libraries(libraries)
+            # A fork would take one thread along and leave the locks of the others held forever.
+            if thread_count() == 1:
+                self._start = "fork"
+                gc.collect()
+                gc.freeze()  # Keeps the collector from touching, and so copying, the pages that forked workers share.
         self._emit(
             {
                 "event": "ready",
-                "versions": {"python": platform.python_version(), **library_versions(libraries)},
-                "threads": thread_facts(),
-                "kernel_level": kernel_level(),
-                "machine": machine_facts(libraries),
-                "start": self._starter.method,
+                **greeting(libraries),
+                "start": self._start,
                 "import_seconds": time.perf_counter() - started,
             }
         )
 
+    def _fork(self) -> tuple[int, socket.socket]:
+        """Starts a worker, ready in milliseconds, as the leader of its own process group. Returns its pid and the
+        host's end of its socket.
+
+        Only for a host of one thread, and not on macOS.
+        """
+        ours, theirs = socket.socketpair()
+        parent = os.getpid()
+        sys.stderr.flush()
+        pid = os.fork()
+        if pid != 0:
+            theirs.close()
+            # The child requests it too, so that the group exists whichever runs first. Refused if the child has done
+            # it and moved on, or has ended already.
+            with contextlib.suppress(PermissionError, ProcessLookupError):
+                os.setpgid(pid, pid)
+            return pid, ours
+        try:
+            os.setpgid(0, 0)
+            die_with_parent(parent)
+            ours.close()
+            self._close_inherited()
+            serve(theirs, self._folder)
+            os._exit(0)
+        except BaseException:
+            traceback.print_exc()
+            sys.stderr.flush()
+        os._exit(1)
+
     def _close_inherited(self) -> None:
-        """Called in a forked worker: closes every descriptor that belongs to the host."""
+        """Closes every descriptor that belongs to the host."""
         signal.set_wakeup_fd(-1)
         signal.signal(signal.SIGCHLD, signal.SIG_DFL)
         self._selector.close()
@@ -99,6 +136,18 @@ class Host:
         self._wake_writer.close()
         os.close(self._stdin)
         os.close(self._stdout)
+
+    def _spawn(self) -> tuple[int, socket.socket]:
+        """Like `_fork`, with a new interpreter, which imports the libraries itself: ready after seconds."""
+        ours, theirs = socket.socketpair()
+        theirs.set_inheritable(True)
+        # Options that this interpreter was started with and that decide where modules come from.
+        flags = [flag for flag, is_set in (("-s", sys.flags.no_user_site), ("-P", sys.flags.safe_path)) if is_set]
+        command = [sys.executable, *flags, "-m", "mucast_engine", "worker", "--libraries", ",".join(self._libraries)]
+        command += ["--folder", str(self._folder), "--parent", str(os.getpid()), "--descriptor", str(theirs.fileno())]
+        pid = os.posix_spawn(sys.executable, command, os.environ, setpgroup=0)
+        theirs.close()
+        return pid, ours
 
     def _emit(self, message: Message) -> None:
         self._write(json.dumps(message).encode() + b"\n")
@@ -126,7 +175,8 @@ class Host:
             case "task":
                 self._send_task(request["worker"], request["id"], task)
             case "kill":
-                self._kill_worker(request["worker"])
+                if request["worker"] in self._workers:
+                    _kill_group(self._workers[request["worker"]].pid)
             case _:
                 raise unknown("request", op)
 
@@ -139,14 +189,8 @@ class Host:
         except OSError:
             _kill_group(worker.pid)  # It is dying; its end is reported when it is reaped.
 
-    def _kill_worker(self, number: int) -> None:
-        worker = self._workers.get(number)
-        if worker is not None:
-            _kill_group(worker.pid)
-
     def _start_worker(self, number: int) -> None:
-        assert self._starter is not None
-        pid, connection = self._starter.start(self._close_inherited)
+        pid, connection = self._fork() if self._start == "fork" else self._spawn()
         worker = Running(pid, connection, bytearray())
         self._workers[number] = worker
         self._selector.register(connection, selectors.EVENT_READ, lambda: self._relay(number, worker))

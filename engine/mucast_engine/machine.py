@@ -6,20 +6,29 @@ import platform
 import re
 from functools import cache
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import threadpoolctl
 
 from mucast_engine.arrays import Message
+from mucast_engine.libraries import kernel_level, library_versions
 
 # The environment variables that set how many threads a library computes with.
 THREAD_VARIABLES = {"openmp": "OMP_NUM_THREADS", "openblas": "OPENBLAS_NUM_THREADS", "mkl": "MKL_NUM_THREADS"}
 
-
 # Characters of /proc/cpuinfo that contain its first core: the kernel queries each core, which takes a while with
 # hundreds of them.
 FIRST_CORE = 4096
+
+
+def greeting(libraries: list[str]) -> Message:
+    """All facts of this process that decide bytes, once `libraries` are imported."""
+    return {
+        "versions": {"python": platform.python_version(), **library_versions(libraries)},
+        "threads": thread_facts(),
+        "kernel_level": kernel_level(),
+        "machine": machine_facts(libraries),
+    }
 
 
 def thread_facts() -> dict[str, int | None]:
@@ -30,10 +39,16 @@ def thread_facts() -> dict[str, int | None]:
 
 def machine_facts(libraries: list[str]) -> Message:
     """What the libraries of a job run on. It depends only on `libraries`, not on what else is imported."""
+    torch_capability: str | None = None
+    if "torch" in libraries:
+        import torch
+
+        torch_capability = torch.backends.cpu.get_cpu_capability()
     return {
         "processor": processor(),
-        "numpy_dispatch": numpy_dispatch(),
-        "torch_capability": torch_capability() if "torch" in libraries else None,
+        # The instruction sets beyond its baseline for which NumPy has kernels, which it omits if there are none.
+        "numpy_dispatch": list(np.show_config(mode="dicts")["SIMD Extensions"].get("found", [])),
+        "torch_capability": torch_capability,
         "blas": blas_kernels(("numpy", "scipy") if "sklearn" in libraries else ("numpy",)),
     }
 
@@ -54,19 +69,6 @@ def processor(cpuinfo: Path = Path("/proc/cpuinfo")) -> str:
     return " ".join([platform.machine(), *(f"{title}{told[key]}" for key, title in names.items() if key in told)])
 
 
-def numpy_dispatch() -> list[str]:
-    """The instruction sets beyond its baseline for which NumPy has kernels, the smallest first."""
-    # NumPy omits what is empty.
-    return list(np.show_config(mode="dicts")["SIMD Extensions"].get("found", []))
-
-
-def torch_capability() -> str:
-    """The instruction set for which PyTorch has kernels, such as `AVX2`."""
-    import torch
-
-    return torch.backends.cpu.get_cpu_capability()
-
-
 @cache
 def blas_kernels(owners: tuple[str, ...]) -> dict[str, dict[str, str | None]]:
     """Name, version and kernel of the BLAS of each of `owners` (numpy, scipy) that brings or shares one."""
@@ -76,18 +78,12 @@ def blas_kernels(owners: tuple[str, ...]) -> dict[str, dict[str, str | None]]:
     for library in threadpoolctl.threadpool_info():
         if library["user_api"] != "blas":
             continue
-        for owner in _owners_of(library, owners):
+        # A wheel has its own BLAS folder (`numpy.libs`, `numpy/.dylibs`); any other BLAS is shared.
+        folder = re.search(r"/(numpy|scipy)(\.libs|/\.dylibs)/", library["filepath"])
+        for owner in owners if folder is None else (folder[1],):
             found[owner] = {
                 "name": library["internal_api"],
                 "version": library["version"],
                 "kernel": library.get("architecture"),
             }
     return {owner: found[owner] for owner in owners if owner in found}
-
-
-def _owners_of(library: dict[str, Any], owners: tuple[str, ...]) -> tuple[str, ...]:
-    """A wheel has its own BLAS folder (`numpy.libs`, `numpy/.dylibs`); any other BLAS is shared."""
-    for package in ("numpy", "scipy"):
-        if re.search(rf"/{package}(\.libs|/\.dylibs)/", library["filepath"]):
-            return (package,) if package in owners else ()
-    return owners

@@ -1,5 +1,6 @@
 """The networks built only of PyTorch's own layers, for training without dropout or with given masks."""
 
+import itertools
 from collections.abc import Iterator
 from typing import Any
 
@@ -25,11 +26,14 @@ class Given(nn.Module):
         return under(x, self.masks)
 
 
+def chained(make: Any, widths: list[int], **options: Any) -> nn.ModuleList:
+    return nn.ModuleList(make(before, after, **options) for before, after in itertools.pairwise(widths))
+
+
 class LstmTwin(nn.Module):
     def __init__(self, spec: Spec, features: int) -> None:
         super().__init__()
-        widths = [features, *spec["hidden_dims"]]
-        self.layers = nn.ModuleList(nn.LSTM(widths[i], widths[i + 1]) for i in range(len(widths) - 1))
+        self.layers = chained(nn.LSTM, [features, *spec["hidden_dims"]])
 
     def forward(self, windows: Tensor, masks: Masks) -> Tensor:
         states = windows.transpose(0, 1)
@@ -42,8 +46,7 @@ class LstmTwin(nn.Module):
 class MlpTwin(nn.Module):
     def __init__(self, spec: Spec, features: int, lookback: int) -> None:
         super().__init__()
-        widths = [features * lookback, *spec["hidden_dims"]]
-        self.layers = nn.ModuleList(nn.Linear(widths[i], widths[i + 1]) for i in range(len(widths) - 1))
+        self.layers = chained(nn.Linear, [features * lookback, *spec["hidden_dims"]])
 
     def forward(self, windows: Tensor, masks: Masks) -> Tensor:
         x = windows.reshape(len(windows), -1)
@@ -57,10 +60,8 @@ class CnnTwin(nn.Module):
 
     def __init__(self, spec: Spec, features: int) -> None:
         super().__init__()
-        widths, kernel = [features, *spec["filters"]], spec["kernel_size"]
-        self.layers = nn.ModuleList(
-            nn.Conv1d(widths[i], widths[i + 1], kernel, padding="same") for i in range(len(widths) - 1)
-        )
+        sizes = {"kernel_size": spec["kernel_size"], "padding": "same"}
+        self.layers = chained(nn.Conv1d, [features, *spec["filters"]], **sizes)
         self.pool = nn.MaxPool1d(spec["pool_size"])
 
     def forward(self, windows: Tensor, masks: Masks) -> Tensor:
@@ -115,16 +116,6 @@ def encoder_twin(spec: Spec, features: int, lookback: int) -> nn.Module:
             raise ValueError(f"no twin of the encoder of {name!r}")
 
 
-class TickerTwin(nn.Module):
-    def __init__(self, encoder: nn.Module, width: int) -> None:
-        super().__init__()
-        self.encoder = encoder
-        self.readout = nn.Linear(width, 1)
-
-    def forward(self, windows: Tensor, masks: Masks = None) -> Tensor:
-        return self.readout(self.encoder(windows, masks))[:, 0]
-
-
 class MeanTwin(nn.Module):
     def __init__(self, width: int) -> None:
         super().__init__()
@@ -146,32 +137,28 @@ class AttentionTwin(nn.Module):
         return self.norm(attend(self.layer, x[None], masks)[0])
 
 
-class JointTwin(nn.Module):
-    """Processes one date at a time, with the tickers that are present."""
+class Twin(nn.Module):
+    """Of one ticker, or of the tickers that are present on one date, which then have a context."""
 
-    def __init__(self, encoder: nn.Module, context: nn.Module, width: int) -> None:
+    def __init__(self, encoder: nn.Module, context: nn.Module | None, width: int) -> None:
         super().__init__()
         self.encoder, self.context = encoder, context
         self.readout = nn.Linear(width, 1)
 
     def forward(self, windows: Tensor, encoder_masks: Masks = None, context_masks: Masks = None) -> Tensor:
-        """The windows (n, lookback, features) of one date's tickers to their scaled returns (n)."""
-        return self.readout(self.context(self.encoder(windows, encoder_masks), context_masks))[:, 0]
+        """Windows (n, lookback, features) to scaled returns (n)."""
+        encoded = self.encoder(windows, encoder_masks)
+        return self.readout(encoded if self.context is None else self.context(encoded, context_masks))[:, 0]
 
 
 def twin_of(network: nn.Module, spec: Spec, features: int, lookback: int) -> Any:
     """The same network with the same weights."""
-    encoder, width = encoder_twin(spec, features, lookback), network.readout.in_features
-    twin: nn.Module
-    match spec["architecture"]:
-        case "portfolio_lstm":
-            twin = JointTwin(encoder, MeanTwin(width), width)
-        case "portfolio_transformer":
-            twin = JointTwin(encoder, AttentionTwin(spec), width)
-        case name if name in ALONE:
-            twin = TickerTwin(encoder, width)
-        case name:
-            raise ValueError(f"no twin of the network {name!r}")
+    width = network.readout.in_features
+    contexts = {"portfolio_lstm": MeanTwin(width)}
+    if spec["architecture"] == "portfolio_transformer":
+        contexts["portfolio_transformer"] = AttentionTwin(spec)
+    assert spec["architecture"] in (*ALONE, *contexts), "it has no twin"
+    twin = Twin(encoder_twin(spec, features, lookback), contexts.get(spec["architecture"]), width)
     own, given = dict(weights_by_name(twin)), dict(network.named_parameters())
     assert set(own) == set(given)
     with torch.no_grad():

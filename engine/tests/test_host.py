@@ -1,6 +1,7 @@
-"""The host and its workers as real processes, driven as the pool drives them."""
+"""The host and its workers as real processes, driven as the pool drives them; src/engine/pool tests both together."""
 
 import json
+import math
 import os
 import signal
 import socket
@@ -11,12 +12,12 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
-from regressors import NAMES, REGRESSORS, spec_of
-from task_files import Task, values_of
+from network_tasks import ticker_task
+from regressors import spec_of
+from task_files import Task
 
-from mucast_engine.arrays import Matrix
+from mucast_engine import worker
 
 ENGINE = Path(__file__).parent.parent
 # catboost, because its import is the shortest.
@@ -39,11 +40,8 @@ class HostUnderTest:
     def send(self, op: str, worker: int, task: Task | str | None = None, number: int = 0) -> None:
         header = json.dumps({"op": op, "worker": worker, "id": number})
         body = task if isinstance(task, str) else json.dumps(task)
-        self.say(header if task is None else f"{header}\t{body}")
-
-    def say(self, line: str) -> None:
         assert self.process.stdin is not None
-        self.process.stdin.write(line.encode() + b"\n")
+        self.process.stdin.write((header if task is None else f"{header}\t{body}").encode() + b"\n")
         self.process.stdin.flush()
 
     def wait_for(self, event: str) -> dict[str, Any]:
@@ -61,6 +59,12 @@ class HostUnderTest:
         self.process.stdin.close()
         return self.process.wait()
 
+    def close(self) -> None:
+        with suppress(BrokenPipeError):
+            self.end_input()
+        assert self.process.stdout is not None
+        self.process.stdout.close()
+
 
 @pytest.fixture
 def start_host(tmp_path: Path) -> Iterator[Callable[..., HostUnderTest]]:
@@ -72,29 +76,19 @@ def start_host(tmp_path: Path) -> Iterator[Callable[..., HostUnderTest]]:
 
     yield start
     for host in hosts:
-        with suppress(BrokenPipeError):
-            host.end_input()
-        assert host.process.stdout is not None
-        host.process.stdout.close()
+        host.close()
 
 
-@pytest.fixture(scope="module")
-def quick_hosts(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, HostUnderTest]]:
-    """Hosts by how they start workers, for tests that need no separate host.
-
-    Each such test has its own worker and its own task ids. The hosts work until their input ends.
-    """
-    hosts = {start: HostUnderTest("catboost", tmp_path_factory.getbasetemp(), start) for start in ("fork", "spawn")}
-    yield hosts
-    for host in hosts.values():
-        assert host.end_input() == 0
-        assert host.process.stdout is not None
-        host.process.stdout.close()
-
-
-@pytest.fixture
-def quick_host(quick_hosts: dict[str, HostUnderTest]) -> HostUnderTest:
-    return quick_hosts["fork"]
+@pytest.fixture(scope="module", params=["fork", "spawn"])
+def quick_host(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[HostUnderTest]:
+    """A host for tests that need no separate one; each has its own worker and its own task ids."""
+    host = HostUnderTest("catboost", tmp_path_factory.getbasetemp(), request.param)
+    greeting = host.wait_for("ready")
+    assert greeting["start"] == request.param
+    assert {"python", "numpy", "scipy", "catboost"} <= greeting["versions"].keys()
+    yield host
+    assert host.end_input() == 0
+    host.close()
 
 
 def until_gone(pid: int) -> None:
@@ -104,72 +98,23 @@ def until_gone(pid: int) -> None:
             os.sched_yield()
 
 
-@pytest.mark.parametrize("start", ["fork", "spawn"])
-def test_it_greets_with_versions_and_works(
-    start: str, quick_hosts: dict[str, HostUnderTest], make_task: Callable[..., Task]
-) -> None:
-    host = quick_hosts[start]
-    before = len(host.messages)
-    host.send("start", 4)
-    host.send("task", 4, make_task(QUICK), number=9)
-    result = host.wait_for("result")
-    assert result["id"] == 9
-    greeting = host.messages[0]
-    assert greeting["event"] == "ready"
-    assert greeting["start"] == start
-    assert {"python", "numpy", "scipy", "catboost"} <= greeting["versions"].keys()
-    assert [message["fit"] for message in host.messages[before:] if message["event"] == "progress"] == [0, 1, 2]
-
-
-@pytest.mark.release
-def test_every_library_fits_in_forked_workers_even_after_one_was_killed_in_a_host_that_had_imported_others(
-    start_host: Callable[..., HostUnderTest], make_task: Callable[..., Task]
-) -> None:
-    host = start_host("sklearn,xgboost,lightgbm")
-    host.wait_for("ready")
-    for name in ("RandomForestRegressor", "XGBRegressor", "LGBMRegressor", "CatBoostRegressor"):
-        library, regressor, params = REGRESSORS[NAMES.index(name)]
-        host.say(json.dumps({"op": "import", "libraries": [library]}))
-        greeting = host.wait_for("ready")
-        own = {"scikit-learn" if library == "sklearn" else library}
-        assert greeting["versions"].keys() == {"python", "numpy", "scipy", "scikit-learn"} | own
-        assert greeting["start"] == "fork"
-        task = make_task(spec_of(name))
-        predicted = [predictions_of(host, worker, task) for worker in (1, 2)]
-        host.send("kill", 1)
-        assert host.wait_for("worker_exited")["signal"] == signal.SIGKILL
-        predicted.append(predictions_of(host, 3, task))
-        # A host imports only while it has no worker.
-        for worker in (2, 3):
-            host.send("kill", worker)
-            host.wait_for("worker_exited")
-        x, y = np.load(task["x"]["ref"]), np.load(task["y"]["ref"])
-        expected = regressor(**params).fit(x[:200], y[:200]).predict(x[200:240])
-        for values in predicted:
-            np.testing.assert_array_equal(values[:40], expected)
-
-
-def predictions_of(host: HostUnderTest, worker: int, task: Task) -> Matrix:
-    """The predictions of a task, which a new worker runs."""
-    host.send("start", worker)
-    host.send("task", worker, task, number=worker)
-    return values_of(host.wait_for("result")["result"]["predictions"])
-
-
-@pytest.mark.parametrize("start", ["fork", "spawn"])
 def test_a_worker_killed_during_a_fit_is_reported_with_its_signal_and_memory(
-    start: str, quick_hosts: dict[str, HostUnderTest], make_task: Callable[..., Task]
+    quick_host: HostUnderTest, make_task: Callable[..., Task]
 ) -> None:
-    host = quick_hosts[start]
-    host.send("start", 61)
-    pid = host.wait_for("worker_started")["pid"]
+    quick_host.send("start", 61)
+    pid = quick_host.wait_for("worker_started")["pid"]
     fits = [{"train": [0, 50], "predict": [50, 60]}] * 100_000
-    host.send("task", 61, make_task(QUICK, fits=fits), number=61)
-    host.wait_for("progress")
+    quick_host.send("task", 61, make_task(QUICK, fits=fits), number=61)
+    quick_host.wait_for("progress")
     os.kill(pid, signal.SIGKILL)
-    end = host.wait_for("worker_exited")
+    end = quick_host.wait_for("worker_exited")
     assert (end["worker"], end["pid"], end["signal"], end["exit_code"]) == (61, pid, signal.SIGKILL, None)
     assert end["max_rss_bytes"] > 2**20
+    # What is sent to it after its end is ignored.
+    quick_host.send("kill", 61)
+    quick_host.send("task", 61, {"task": "trial"}, number=62)
+    quick_host.send("start", 63)
+    assert quick_host.wait_for("worker_started")["worker"] == 63
 
 
 @needs_proc
@@ -179,45 +124,23 @@ def test_workers_die_during_a_fit_if_their_host_is_killed(
 ) -> None:
     host = start_host(start=start)
     pids = []
-    for worker in (1, 2):
-        host.send("start", worker)
+    for number in (1, 2):
+        host.send("start", number)
         pids.append(host.wait_for("worker_started")["pid"])
-        host.send("task", worker, make_task(ENDLESS), number=worker)
+        host.send("task", number, make_task(ENDLESS), number=number)
     host.process.kill()
     host.process.wait()
     for pid in pids:
         until_gone(pid)
 
 
-@needs_proc
-def test_workers_end_during_a_fit_when_the_input_has_ended(
-    start_host: Callable[..., HostUnderTest], make_task: Callable[..., Task]
-) -> None:
-    host = start_host()
-    host.send("start", 1)
-    pid = host.wait_for("worker_started")["pid"]
-    host.send("task", 1, make_task(ENDLESS), number=1)
-    assert host.end_input() == 0
-    assert not Path(f"/proc/{pid}").exists()
-
-
-def test_output_of_libraries_does_not_reach_the_messages(
-    quick_host: HostUnderTest, make_task: Callable[..., Task]
-) -> None:
-    quick_host.send("start", 11)
-    quick_host.send("task", 11, make_task(spec_of("CatBoostRegressor", verbose=True)), number=11)
-    assert quick_host.wait_for("result")["id"] == 11
-
-
-@pytest.mark.parametrize(("number", "body"), [(21, "{"), (22, "[" * 100_000), (23, '{"task": "no such"}'), (24, "[]")])
-def test_a_task_that_cannot_be_read_affects_no_other(
-    number: int, body: str, quick_host: HostUnderTest, make_task: Callable[..., Task]
-) -> None:
-    quick_host.send("start", number)
-    quick_host.send("task", number, body, number=number)
-    assert quick_host.wait_for("error")["code"] == "internal"
-    quick_host.send("task", number, make_task(QUICK), number=number + 10)
-    assert quick_host.wait_for("result")["id"] == number + 10
+def test_a_task_that_cannot_be_read_affects_no_other(quick_host: HostUnderTest, make_task: Callable[..., Task]) -> None:
+    quick_host.send("start", 21)
+    for body in ("{", "[" * 100_000, '{"task": "no such"}', "[]"):
+        quick_host.send("task", 21, body, number=21)
+        assert quick_host.wait_for("error")["code"] == "internal"
+    quick_host.send("task", 21, make_task(QUICK), number=22)
+    assert quick_host.wait_for("result")["id"] == 22
 
 
 def test_integers_longer_than_pythons_limit_are_read(quick_host: HostUnderTest) -> None:
@@ -228,28 +151,52 @@ def test_integers_longer_than_pythons_limit_are_read(quick_host: HostUnderTest) 
     assert quick_host.wait_for("result")["id"] == 41
 
 
-def test_messages_for_an_ended_worker_are_ignored(quick_host: HostUnderTest) -> None:
-    quick_host.send("kill", 52)
-    quick_host.send("task", 52, {"task": "trial"}, number=52)
-    quick_host.send("start", 51)
-    assert quick_host.wait_for("worker_started")["worker"] == 51
-
-
-def test_a_library_that_cannot_be_imported_ends_the_host_with_its_message(tmp_path: Path) -> None:
+def test_a_host_ends_with_the_message_of_an_import_and_before_it_if_its_caller_is_gone(tmp_path: Path) -> None:
     command = [sys.executable, "-P", "-m", "mucast_engine", "host", "--libraries", "nosuch", "--folder", str(tmp_path)]
     env = {**os.environ, "PYTHONPATH": str(ENGINE)}
     done = subprocess.run(command, env=env, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False)
-    assert done.returncode == 1
-    assert done.stdout == ""
+    assert (done.returncode, done.stdout) == (1, "")
     assert "nosuch" in done.stderr
-
-
-def test_a_host_whose_caller_is_already_gone_ends_before_it_imports(tmp_path: Path) -> None:
-    command = [sys.executable, "-P", "-m", "mucast_engine", "host", "--libraries", "nosuch", "--folder", str(tmp_path)]
     ours, theirs = socket.socketpair()
     ours.close()
-    env = {**os.environ, "PYTHONPATH": str(ENGINE)}
-    ended = subprocess.run(command, stdin=theirs, capture_output=True, env=env, check=False)
-    theirs.close()
-    # An import of `nosuch` would have been reported on stdout.
-    assert (ended.returncode, ended.stdout) == (1, b"")
+    with theirs:
+        ended = subprocess.run(command, stdin=theirs, capture_output=True, text=True, env=env, check=False)
+    assert (ended.returncode, ended.stderr) == (1, "")
+
+
+class RecordedSocket(socket.socket):
+    """Records what is sent, message by message."""
+
+    def __init__(self, descriptor: int) -> None:
+        super().__init__(fileno=descriptor)
+        self.sent: list[bytes] = []
+
+    def sendall(self, data: Any, flags: int = 0) -> None:
+        self.sent.append(bytes(data))
+
+
+@pytest.mark.parametrize(
+    ("kind", "seconds", "counts"), [("fit", math.inf, [4]), ("fit", 0, [1] * 4), ("epoch", math.inf, [1] * 4)]
+)
+def test_progress_of_fits_may_wait_for_the_answer_and_that_of_epochs_is_sent_at_once(
+    kind: str,
+    seconds: float,
+    counts: list[int],
+    make_task: Callable[..., Task],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(worker, "TELL_SECONDS", seconds)
+    task = make_task(spec_of("Ridge")) if kind == "fit" else ticker_task(tmp_path, "mlp")
+    ours, theirs = socket.socketpair()
+    with ours, RecordedSocket(theirs.detach()) as connection:
+        ours.sendall(b"7\t" + json.dumps(task).encode() + b"\n")
+        ours.shutdown(socket.SHUT_WR)
+        worker.serve(connection, tmp_path)
+    messages = [[json.loads(line) for line in message.splitlines()] for message in connection.sent]
+    assert [len(lines) for lines in messages] == counts
+    lines = [line for message in messages for line in message]
+    assert {line["id"] for line in lines} == {7}
+    assert [line["event"] for line in lines] == ["progress"] * 3 + ["result"]
+    first = 0 if kind == "fit" else 1
+    assert [line[kind] for line in lines[:-1]] == [first, first + 1, first + 2]

@@ -20,8 +20,6 @@ from mucast_engine.networks.losses import (
 DATES, TICKERS = 13, 4
 MEANS = [0.1, -0.2, 0.05, 0.3]
 CORRELATION = loss_twins.correlation(np.random.default_rng(3).standard_normal((40, TICKERS)) @ np.tri(TICKERS))
-# Every other loss is the mean of a term of each cell.
-ELEMENTWISE: list[LossName] = [name for name in LOSSES if name not in ("r2", "mahalanobis")]
 CPU = torch.device("cpu")
 
 Twin = Callable[[Matrix, Matrix], float]
@@ -32,17 +30,15 @@ def labels_of(y: Matrix) -> Labels:
     return Labels(torch.from_numpy(np.where(known, y, 0.0)), torch.from_numpy(known.astype(np.float64)))
 
 
-def joint_cases() -> dict[str, tuple[Loss, Twin]]:
-    means = torch.tensor(MEANS, dtype=torch.float64)
-    cases: dict[str, tuple[Loss, Twin]] = {
-        name: (make_loss(name, means), getattr(loss_twins, name)) for name in ELEMENTWISE
-    }
-    cases["r2"] = (make_loss("r2", means), lambda p, y: loss_twins.r2(p, y, MEANS))
-    cases["mahalanobis"] = (
-        InFloat64(CORRELATION, CPU),
-        lambda p, y: loss_twins.mahalanobis(p, y, CORRELATION),
-    )
-    return cases
+def joint_case(name: LossName) -> tuple[Loss, Twin]:
+    match name:
+        case "mahalanobis":
+            return InFloat64(CORRELATION, CPU), lambda p, y: loss_twins.mahalanobis(p, y, CORRELATION)
+        case "r2":
+            means = torch.tensor(MEANS, dtype=torch.float64)
+            return make_loss(name, means), lambda p, y: loss_twins.r2(p, y, MEANS)
+        case _:
+            return make_loss(name, torch.tensor(0.0)), getattr(loss_twins, name)
 
 
 class InFloat64(MahalanobisLoss):
@@ -62,52 +58,39 @@ def data(missing: float) -> tuple[Matrix, Matrix]:
     return p, y
 
 
-def value(loss: Loss, p: torch.Tensor, labels: Labels) -> torch.Tensor:
-    return loss.total(p, labels) / loss.denominator(labels)
-
-
 @pytest.mark.parametrize("missing", [0.0, 0.4])
-@pytest.mark.parametrize("name", joint_cases())
-def test_a_loss_and_its_gradient_equal_plain_loops(name: str, missing: float) -> None:
-    loss, twin = joint_cases()[name]
+@pytest.mark.parametrize("name", LOSSES)
+def test_a_loss_and_its_gradient_equal_plain_loops_and_the_sums_of_pieces(name: LossName, missing: float) -> None:
+    loss, twin = joint_case(name)
     p, y = data(missing)
-    predictions = torch.from_numpy(p).requires_grad_()
-    found = value(loss, predictions, labels_of(y))
+    predictions, labels = torch.from_numpy(p).requires_grad_(), labels_of(y)
+    found = loss.mean(predictions, labels)
     found.backward()
     assert found.item() == pytest.approx(twin(p, y), rel=1e-6)
     expected = loss_twins.finite_differences(lambda at: twin(at, y), p)
-    assert np.abs(expected).max() > 1e-3
     np.testing.assert_allclose(predictions.grad, expected, atol=1e-6)
     assert not predictions.grad.numpy()[np.isnan(y)].any()
-
-
-@pytest.mark.parametrize("name", [*ELEMENTWISE, "r2"])
-def test_one_ticker_has_the_same_losses(name: str) -> None:
-    p, y = (column[:, 0] for column in data(0.0))
-    mean = 0.25
-    twin = (lambda p, y: loss_twins.r2(p, y, [mean])) if name == "r2" else getattr(loss_twins, name)
-    loss = make_loss(name, torch.tensor(mean, dtype=torch.float64))
-    assert value(loss, torch.from_numpy(p), labels_of(y)).item() == pytest.approx(twin(p, y), rel=1e-12)
-
-
-@pytest.mark.parametrize("missing", [0.0, 0.4])
-@pytest.mark.parametrize("name", joint_cases())
-def test_the_loss_of_a_batch_is_the_sum_of_the_losses_of_its_pieces(name: str, missing: float) -> None:
-    loss, _ = joint_cases()[name]
-    p, y = data(missing)
-    predictions, labels = torch.from_numpy(p), labels_of(y)
-    pieces = zip(*(column.split(5) for column in (predictions, *labels)), strict=True)
+    pieces = zip(*(column.split(5) for column in (predictions.detach(), *labels)), strict=True)
     total = sum(loss.total(p, Labels(values, known)) for p, values, known in pieces)
-    torch.testing.assert_close(total / loss.denominator(labels), value(loss, predictions, labels))
+    torch.testing.assert_close(total / loss.denominator(labels), found.detach())
 
 
 @pytest.mark.parametrize("name", LOSSES)
-@pytest.mark.parametrize("error", [-1e17, -100.0, 100.0, 1e17])
+def test_one_ticker_has_the_same_losses_and_mahalanobis_is_mse(name: LossName) -> None:
+    p, y = (column[:, 0] for column in data(0.0))
+    twin = (lambda p, y: loss_twins.r2(p, y, [0.25])) if name == "r2" else getattr(loss_twins, name)
+    twin = loss_twins.mse if name == "mahalanobis" else twin
+    loss = make_loss(name, torch.tensor(0.25, dtype=torch.float64))
+    assert loss.mean(torch.from_numpy(p), labels_of(y)).item() == pytest.approx(twin(p, y), rel=1e-12)
+
+
+@pytest.mark.parametrize("name", LOSSES)
+@pytest.mark.parametrize("error", [-1e17, 1e17])
 def test_a_loss_and_its_gradient_are_finite_in_float32_if_the_squared_error_is(name: LossName, error: float) -> None:
     loss = MahalanobisLoss(CORRELATION, CPU) if name == "mahalanobis" else make_loss(name, torch.tensor(MEANS))
     labels = Labels(*(column.float() for column in labels_of(data(0.4)[1])))
     predictions = (labels.values + error).requires_grad_()
-    found = value(loss, predictions, labels)
+    found = loss.mean(predictions, labels)
     found.backward()
     assert found.isfinite()
     assert predictions.grad.isfinite().all()
@@ -119,24 +102,7 @@ def test_r2_divides_by_the_spread_of_the_batch_but_by_at_least_a_tenth_per_label
 ) -> None:
     mean, y = 0.3, torch.tensor([-1.0, 1.0, 1.0, -1.0], dtype=torch.float64) * deviation + 0.3
     loss = make_loss("r2", torch.tensor(mean, dtype=torch.float64))
-    labels = Labels(y, torch.ones_like(y))
-    assert value(loss, y + 0.2, labels).item() == pytest.approx(0.04 / divisor)
-    assert value(loss, torch.full_like(y, mean), labels).item() == pytest.approx(deviation**2 / divisor)
-
-
-def test_directional_rewards_the_sign_by_the_size_of_the_return() -> None:
-    loss, labels = make_loss("directional", torch.tensor(0.0)), labels_of(np.array([0.5, -2.0]))
-    right, wrong = torch.tensor([9.0, -9.0]), torch.tensor([9.0, 9.0])
-    assert value(loss, right, labels).item() == pytest.approx(-(0.5 + 2.0) / 2 / 2)
-    assert value(loss, wrong, labels).item() == pytest.approx((2.0 - 0.5) / 2 / 2)
-
-
-def test_mahalanobis_of_one_ticker_is_mse() -> None:
-    p, y = (column[:, :1] for column in data(0.0))
-    across = InFloat64(label_correlation(y), CPU)
-    mse = make_loss("mahalanobis", torch.tensor(0.0))
-    found = [value(loss, torch.from_numpy(p), labels_of(y)).item() for loss in (across, mse)]
-    assert found == pytest.approx([loss_twins.mse(p, y)] * 2)
+    assert loss.mean(y + 0.2, Labels(y, torch.ones_like(y))).item() == pytest.approx(0.04 / divisor)
 
 
 def test_the_correlation_of_labels_follows_ledoit_and_wolf_with_a_diagonal_of_one() -> None:
@@ -155,10 +121,10 @@ def test_dates_with_many_sets_of_tickers_use_the_block_of_each() -> None:
     s = loss_twins.correlation(random.standard_normal((60, tickers)) @ random.standard_normal((tickers, tickers)))
     p, y = random.standard_normal((2, 150, tickers))
     y[random.random(y.shape) < 0.5] = np.nan
-    loss, labels = InFloat64(s, CPU), labels_of(y)
     assert len({row.tobytes() for row in np.isnan(y)}) > 64
+    loss = InFloat64(s, CPU)
     for _ in range(2):
-        found = value(loss, torch.from_numpy(p), labels).item()
+        found = loss.mean(torch.from_numpy(p), labels_of(y)).item()
         assert found == pytest.approx(loss_twins.mahalanobis(p, y, s), rel=1e-5)
 
 
@@ -168,19 +134,12 @@ def test_predictions_of_undetermined_size_are_scaled_by_least_squares_minus_its_
     expected = loss_twins.scale(p, y)
     assert 0.2 < expected < 1
     assert prediction_scale(torch.from_numpy(p), labels_of(y)) == pytest.approx(expected)
-
-
-def test_predictions_that_are_too_small_are_not_enlarged() -> None:
-    y = np.array([0.5, -1.0, 2.0])
-    assert prediction_scale(torch.from_numpy(y / 3), labels_of(y)) == 1.0
-
-
-def test_a_scale_within_its_own_error_is_zero() -> None:
-    p, y = np.ones(4), np.array([1.0, -1.0, 1.0, 0.0])
-    assert prediction_scale(torch.from_numpy(p), labels_of(y)) == 0.0
-
-
-def test_predictions_against_the_returns_or_of_zero_are_scaled_to_zero() -> None:
-    y = np.array([0.5, -1.0, 2.0])
-    assert prediction_scale(torch.from_numpy(-3 * y), labels_of(y)) == 0.0
-    assert prediction_scale(torch.zeros(3, dtype=torch.float64), labels_of(y)) == 0.0
+    own = np.array([0.5, -1.0, 2.0])
+    # Too small ones are not enlarged; what is against the returns, or zero, or within its own error is scaled to zero.
+    for forecasts, labels, scale in [
+        (own / 3, own, 1.0),
+        (-3 * own, own, 0.0),
+        (0 * own, own, 0.0),
+        (np.ones(4), np.array([1.0, -1.0, 1.0, 0.0]), 0.0),
+    ]:
+        assert prediction_scale(torch.from_numpy(forecasts), labels_of(labels)) == scale

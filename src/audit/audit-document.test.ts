@@ -64,15 +64,12 @@ test("a verdict of 0.2.0 with the check `preparation` is read", () => {
   openSchema(auditBlobSchema).parse(old);
 });
 
-test("with only notes it is clean, with one finding above a note it is not", () => {
-  assert.equal(verdictOf().verdict, "clean");
+test("with only notes it is clean; findings are numbered, the most severe first, and otherwise in their order", () => {
   const { verdict, checks } = verdictOf(found("A", "note"));
-  assert.deepEqual([verdict, checks.truncation?.status], ["clean", "clean"]);
-  assert.equal(verdictOf(found("A", "note"), found("B", "medium")).verdict, "found");
-});
-
-test("findings are numbered, the most severe first, and those of one severity in their order", () => {
-  const { findings } = verdictOf(found("A", "note"), found("B", "medium"), found("C"), found("D", "medium"));
+  assert.deepEqual([verdict, checks.truncation?.status, verdictOf().verdict], ["clean", "clean", "clean"]);
+  const mixed = verdictOf(found("A", "note"), found("B", "medium"), found("C"), found("D", "medium"));
+  const { findings } = mixed;
+  assert.equal(mixed.verdict, "found");
   assert.deepEqual(
     findings.map(({ number, ticker }) => `${number} ${ticker}`),
     ["1 C", "2 B", "3 D", "4 A"],

@@ -9,7 +9,6 @@ import {
 import { MUCAST_VERSION } from "../contract/version.ts";
 import type { AuditInputs, CheckResult } from "./check.ts";
 
-/** A check that was requested, with its cost and its result. */
 export interface CheckOutcome {
   readonly name: AuditCheckName;
   readonly cost: string;

@@ -7,10 +7,8 @@ import type { JobContext, JobRequest } from "../jobs/shared/job.ts";
 import type { AuditedBlobs } from "./audited-blobs.ts";
 import type { AuditedJob } from "./job/audited-job.ts";
 
-/** What an audit looks at, and how hard. */
 export interface AuditInputs {
   readonly request: JobRequest;
-  /** The job that the config is for. */
   readonly operation: Operation;
   /** An earlier day's blobs; both, one or none. */
   readonly previous?: Partial<Record<"featureUrl" | "dataExtractorUrl", string | undefined>>;
@@ -20,7 +18,6 @@ export interface AuditInputs {
   readonly truncations: number;
   /** Ridge, or a network of 2 epochs, in place of the config's own model. */
   readonly quick: boolean;
-  /** Whether the kernels of its jobs are pinned. */
   readonly portable?: boolean | undefined;
   /** How often the labels are permuted. */
   readonly permutations: number;
@@ -46,7 +43,6 @@ export interface AuditCheck {
 
 /** What a check can use. Its `report` gets the warnings of reading; a job that the check runs reports nothing. */
 export interface AuditContext extends JobContext {
-  /** The blobs, shared by all checks. */
   readonly blobs: AuditedBlobs;
   /** The job, which runs on the whole blobs once for all checks. */
   readonly job: AuditedJob;
@@ -69,7 +65,6 @@ export function ranCheck(result: Pick<CheckResult, "tests" | "findings" | "facts
   return { status: isFound ? "found" : "clean", ...result };
 }
 
-/** The result of a check that has nothing to examine. */
 export function notRun(reason: string): CheckResult {
   return { status: "not_run", reason, tests: 0, findings: [], facts: {} };
 }

@@ -17,6 +17,16 @@ after(removeFolders);
 
 const RIDGE = '{"ML params": {"model": "ridge", "n_splits": 2}}';
 
+/** Jobs after each of which something happens. */
+function afterJob(happens: () => void): Jobs {
+  const run_ml_job: Jobs["run_ml_job"] = async (request, context) => {
+    const record = await JOBS.run_ml_job(request, context);
+    happens();
+    return record;
+  };
+  return { ...JOBS, run_ml_job };
+}
+
 /** The audit of a market of five tickers, without an earlier day. */
 async function marketAudit(learningEnd?: string) {
   const { features, prices } = await writeMarket(cleanMarket(learningEnd));
@@ -31,51 +41,30 @@ async function marketAudit(learningEnd?: string) {
 describe("an audit", { timeout: 600_000 }, () => {
   test("runs the job on the whole blobs once, for truncation and skill; each gives the same result by itself, and again", async () => {
     let runs = 0;
-    const counted: Jobs = {
-      ...JOBS,
-      run_ml_job: (request, context) => {
-        runs++;
-        return JOBS.run_ml_job(request, context);
-      },
-    };
+    const counted = afterJob(() => runs++);
     const { run } = await marketAudit();
     const both = await run([truncation, skill], counted);
     assert.equal(runs, 2);
     assert.match(both.checks.skill!.cost, /^no additional job/);
     const alone = await run([skill], counted);
-    assert.equal(runs, 3);
-    assert.equal(alone.checks.skill!.cost, "one job");
-    assert.deepEqual(alone.checks.skill!.facts, both.checks.skill!.facts);
-    assert.deepEqual(alone.inputs, both.inputs);
+    assert.deepEqual([runs, alone.checks.skill!.cost], [3, "one job"]);
+    assert.deepEqual([alone.checks.skill!.facts, alone.inputs], [both.checks.skill!.facts, both.inputs]);
     assert.equal(JSON.stringify(await run([skill])), JSON.stringify(alone));
   });
 
   test("takes the digest of a blob from the reading of the job", async () => {
     const { features, sha256, run } = await marketAudit(weekdays(260)[150]);
-    const last: Jobs = {
-      ...JOBS,
-      run_ml_job: async (request, context) => {
-        const record = await JOBS.run_ml_job(request, context);
-        rmSync(features);
-        return record;
-      },
-    };
-    const { inputs, checks } = await run([skill], last);
-    assert.equal(inputs.feature.sha256, sha256);
+    const { inputs, checks } = await run(
+      [skill],
+      afterJob(() => rmSync(features)),
+    );
     // Its planted signal is more than a real market shows.
-    assert.equal(checks.skill!.status, "found");
+    assert.deepEqual([inputs.feature.sha256, checks.skill!.status], [sha256, "found"]);
   });
 
   test("gives no verdict on a blob that changes meanwhile", async () => {
     const { features, run } = await marketAudit(weekdays(260)[150]);
-    const growing: Jobs = {
-      ...JOBS,
-      run_ml_job: async (request, context) => {
-        const record = await JOBS.run_ml_job(request, context);
-        appendFileSync(features, "\n");
-        return record;
-      },
-    };
+    const growing = afterJob(() => appendFileSync(features, "\n"));
     await assert.rejects(run([skill, foresight], growing), {
       code: "blob_unavailable",
       message: /changed while it was audited; run again/,

@@ -42,9 +42,7 @@ export function auditInputs(request: JobRequest, options: AuditOptions): AuditIn
   };
 }
 
-/** The parts of an audit that differ from the default. */
 export interface AuditParts {
-  /** By default all. */
   readonly checks?: readonly AuditCheck[] | undefined;
   /** Called for each check before the first one starts, with its `cost`. */
   readonly onCheck?: ((check: AuditCheckName, cost: string) => void) | undefined;
@@ -70,7 +68,7 @@ export function runAudit(
   });
   for (const { name, cost } of planned) onCheck?.(name, cost);
   return inWorkFolder(async (workFolder) => {
-    const blobs = new AuditedBlobs(context, request.blobUrl);
+    const blobs = new AuditedBlobs(context, request.blobUrl, workFolder);
     const job = new AuditedJob({ jobs, inputs, context, blobs, folder: workFolder });
     const outcomes: CheckOutcome[] = [];
     for (const { check, name, cost } of planned) {

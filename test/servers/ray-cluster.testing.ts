@@ -58,14 +58,11 @@ export interface RayCluster {
   kill(name: string): Promise<void>;
   /** Stops every process on a node, as SIGSTOP does. */
   freeze(name: string): Promise<void>;
-  thaw(name: string): Promise<void>;
   /** Disconnects a node, or the `driver`, which connects through `address`. */
   cut(name: string): Promise<void>;
   restore(name: string): Promise<void>;
   processes(name: string): Promise<NodeProcess[]>;
   signal(name: string, pid: number, signal: number): Promise<void>;
-  /** The end of each file that Ray has written on a node, by its name. */
-  logs(name: string): Promise<Record<string, string>>;
   /** Bytes that went through `address` so far, to the cluster and back. */
   traffic(): Promise<{ readonly sent: number; readonly received: number }>;
   stop(): Promise<void>;
@@ -118,14 +115,12 @@ export async function startRayCluster(plan: ClusterPlan): Promise<RayCluster> {
       },
       kill: act("kill"),
       freeze: act("freeze"),
-      thaw: act("thaw"),
       cut: act("cut"),
       restore: act("restore"),
       processes: async (name) => (await inTurn({ do: "processes", name })).processes,
       async signal(name, pid, signal) {
         await inTurn({ do: "signal", name, pid, signal });
       },
-      logs: async (name) => (await inTurn({ do: "logs", name })).logs,
       traffic: () => inTurn({ do: "traffic", name: "driver" }),
       stop,
     };

@@ -21,7 +21,7 @@ from pathlib import Path
 import numpy as np
 import torch
 from mucast_engine.arrays import ArrayStore
-from mucast_engine.networks.stack import objective as stack_objective
+from mucast_engine.networks.stack import training as stack_training
 from mucast_engine.networks.tasks import run_network_task
 
 LSTM = {"hidden_dims": [64, 32], "dropout": 0.2}
@@ -122,12 +122,12 @@ def stacked(networks, device, store):
 
 
 def stacked_without_graphs(networks, device, store):
-    replayable = stack_objective.replayable
-    stack_objective.replayable = lambda work, _: work
+    replayable = stack_training.replayable
+    stack_training.replayable = lambda work, _: work
     try:
         return stacked(networks, device, store)
     finally:
-        stack_objective.replayable = replayable
+        stack_training.replayable = replayable
 
 
 def measured(way, networks, device, store):

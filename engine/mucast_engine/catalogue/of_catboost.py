@@ -6,7 +6,7 @@ from typing import Any
 
 from catboost import CatBoostError, CatBoostRegressor, core
 
-from mucast_engine.catalogue.parameters import NONSENSE, Parameter, Parameters, X, Y, signature_defaults
+from mucast_engine.catalogue import NONSENSE, Parameter, Parameters, X, Y, signature_defaults
 
 
 def catboost_parameters() -> Parameters:

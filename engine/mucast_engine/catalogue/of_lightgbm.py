@@ -5,7 +5,7 @@ from typing import Any
 import lightgbm
 from lightgbm.basic import LightGBMError, _ConfigAliases
 
-from mucast_engine.catalogue.parameters import NONSENSE, Parameters, X, Y, signature_defaults
+from mucast_engine.catalogue import NONSENSE, Parameters, X, Y, signature_defaults
 
 
 def lightgbm_parameters() -> Parameters:

@@ -6,7 +6,7 @@ from typing import Any
 
 from sklearn.utils._param_validation import Hidden, Interval, Options, RealNotInt
 
-from mucast_engine.catalogue.parameters import Parameters, X, Y, signature_defaults
+from mucast_engine.catalogue import Parameters, X, Y, signature_defaults
 
 
 def sklearn_parameters(estimator: Any) -> Parameters:

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import xgboost
 
-from mucast_engine.catalogue.parameters import NONSENSE, Parameter, Parameters, X, Y, signature_defaults
+from mucast_engine.catalogue import NONSENSE, Parameter, Parameters, X, Y, signature_defaults
 
 Setting = dict[str, Any]
 

@@ -1,7 +1,6 @@
 """The engine in a worker process of Ray's: it computes as a worker of one machine does, on arrays in Ray's memory."""
 
 import hashlib
-import platform
 import sys
 import time
 from collections.abc import Callable, Sequence
@@ -11,8 +10,8 @@ from pathlib import Path
 import numpy as np
 
 from mucast_engine.arrays import ArrayRef, ArrayStore, Matrix, Message
-from mucast_engine.libraries import import_libraries, kernel_level, library_versions
-from mucast_engine.machine import machine_facts, thread_facts
+from mucast_engine.libraries import import_libraries
+from mucast_engine.machine import greeting
 from mucast_engine.worker import answer
 
 # Between two reports of a task's progress.
@@ -25,13 +24,7 @@ def greet(libraries: tuple[str, ...]) -> Message:
     """Imports the libraries, and describes all that decides bytes."""
     sys.set_int_max_str_digits(0)  # As in a worker: integers of a config stay exact.
     import_libraries(list(libraries))
-    return {
-        "versions": {"python": platform.python_version(), **library_versions(list(libraries))},
-        "threads": thread_facts(),
-        "kernel_level": kernel_level(),
-        "machine": machine_facts(list(libraries)),
-        "engine": engine_digest(),
-    }
+    return {**greeting(list(libraries)), "engine": engine_digest()}
 
 
 def engine_digest(package: Path = PACKAGE) -> str:

@@ -3,9 +3,10 @@
 So a batch can be processed in pieces, in any number of threads, and its loss is the sum of theirs.
 """
 
+from abc import ABC, abstractmethod
 from collections import OrderedDict
 from collections.abc import Callable
-from typing import Literal, NamedTuple, Protocol
+from typing import Literal, NamedTuple
 
 import numpy as np
 import torch
@@ -13,16 +14,18 @@ from torch import Tensor
 from torch.nn import functional
 
 from mucast_engine.arrays import Matrix
-from mucast_engine.failure import unknown
 
 LossName = Literal["mse", "mae", "huber", "r2", "directional", "mahalanobis"]
 
 HUBER_DELTA = 1.0
+GMADL_SLOPE = 10.0
 # r2 divides by at least this per label, so that a batch of nearly equal labels does not explode.
 MIN_VARIANCE = 0.1
-GMADL_SLOPE = 10.0
 # Maximum size of the inverses in memory, 256 MiB; dates share the few distinct sets of tickers.
 CACHED = 1 << 26
+
+# Losses that do not determine the size of predictions, so that `prediction_scale` has to.
+SCALE_IS_OPEN: frozenset[LossName] = frozenset({"directional"})
 
 
 class Labels(NamedTuple):
@@ -34,14 +37,17 @@ class Labels(NamedTuple):
     """1 for a label and 0 elsewhere, with the values' dtype."""
 
 
-class Loss(Protocol):
+class Loss(ABC):
+    @abstractmethod
     def denominator(self, labels: Labels) -> Tensor:
         """The divisor of the sum, at least one label; a scalar of the whole batch."""
-        ...
 
+    @abstractmethod
     def total(self, predictions: Tensor, labels: Labels) -> Tensor:
         """The sum over the given samples, the whole batch or a piece of it; a scalar."""
-        ...
+
+    def mean(self, predictions: Tensor, labels: Labels) -> Tensor:
+        return self.total(predictions, labels) / self.denominator(labels)
 
 
 def make_loss(name: LossName, mean: Tensor) -> Loss:
@@ -49,53 +55,10 @@ def make_loss(name: LossName, mean: Tensor) -> Loss:
 
     mahalanobis is mse here, because the correlation of a single ticker is 1. Across tickers it is MahalanobisLoss.
     """
-    match name:
-        case "mse" | "mahalanobis":
-            return CellLoss(_squared)
-        case "mae":
-            return CellLoss(_absolute)
-        case "huber":
-            return CellLoss(_huber)
-        case "r2":
-            return R2Loss(mean)
-        case "directional":
-            return CellLoss(_directional)
-        case _:
-            raise unknown("loss", name)
+    return R2Loss(mean) if name == "r2" else CellLoss(TERMS[name])
 
 
-def loss_of_zero(loss: Loss, labels: Labels) -> float:
-    """The loss of the forecast 0; a network must get below it to have learned anything."""
-    total = loss.total(torch.zeros_like(labels.values), labels)
-    return float(total / loss.denominator(labels)) + 0.0  # directional gives -0.0.
-
-
-def leaves_scale_open(name: LossName) -> bool:
-    """Whether the loss does not determine the size of predictions, so that `prediction_scale` has to."""
-    match name:
-        case "directional":
-            return True
-        case "mse" | "mae" | "huber" | "r2" | "mahalanobis":
-            return False
-        case _:
-            raise unknown("loss", name)
-
-
-def prediction_scale(predictions: Tensor, labels: Labels) -> float:
-    """The scale of predictions whose loss does not determine it: max(0, min(1, b - se)).
-
-    b is the least-squares scale and se its standard error, robust to changing volatility (White 1980).
-    """
-    p, y = (predictions * labels.known).double(), labels.values.double()
-    size = p.square().sum()
-    if not size > 0:
-        return 0.0
-    b = (p * y).sum() / size
-    error = (p * (y - b * p)).square().sum().sqrt() / size
-    return max(0.0, min(1.0, float(b - error)))
-
-
-class CellLoss:
+class CellLoss(Loss):
     """The mean of `term`, of prediction and label, over all labels."""
 
     def __init__(self, term: Callable[[Tensor, Tensor], Tensor]) -> None:
@@ -108,7 +71,25 @@ class CellLoss:
         return (self._term(predictions, labels.values) * labels.known).sum()
 
 
-class R2Loss:
+def _squared(p: Tensor, y: Tensor) -> Tensor:
+    return (p - y).square()
+
+
+def _directional(p: Tensor, y: Tensor) -> Tensor:
+    """Generalised mean absolute directional loss with a = 10 and b = 1 (Stefaniuk, Ślepaczuk, arXiv 2412.18405)."""
+    return -(torch.sigmoid(GMADL_SLOPE * y * p) - 0.5) * y.abs()
+
+
+TERMS: dict[LossName, Callable[[Tensor, Tensor], Tensor]] = {
+    "mse": _squared,
+    "mae": lambda p, y: (p - y).abs(),
+    "huber": lambda p, y: functional.huber_loss(p, y, reduction="none", delta=HUBER_DELTA),
+    "directional": _directional,
+    "mahalanobis": _squared,
+}
+
+
+class R2Loss(Loss):
     """SSE / max(sum of (y - mean)^2, 0.1 n): 1 - R2 against the `mean` of the training labels, one per ticker."""
 
     def __init__(self, mean: Tensor) -> None:
@@ -122,7 +103,7 @@ class R2Loss:
         return (_squared(predictions, labels.values) * labels.known).sum()
 
 
-class MahalanobisLoss:
+class MahalanobisLoss(Loss):
     """The loss across tickers: the mean over dates of e' S^-1 e / n, so that tickers that move together count less.
 
     S is the correlation of labels; a date on which some tickers have no label uses the block of the others.
@@ -176,18 +157,15 @@ def label_correlation(labels: Matrix) -> Matrix:
     return correlation
 
 
-def _squared(p: Tensor, y: Tensor) -> Tensor:
-    return (p - y).square()
+def prediction_scale(predictions: Tensor, labels: Labels) -> float:
+    """The scale of predictions whose loss does not determine it: max(0, min(1, b - se)).
 
-
-def _absolute(p: Tensor, y: Tensor) -> Tensor:
-    return (p - y).abs()
-
-
-def _huber(p: Tensor, y: Tensor) -> Tensor:
-    return functional.huber_loss(p, y, reduction="none", delta=HUBER_DELTA)
-
-
-def _directional(p: Tensor, y: Tensor) -> Tensor:
-    """Generalised mean absolute directional loss with a = 10 and b = 1 (Stefaniuk, Ślepaczuk, arXiv 2412.18405)."""
-    return -(torch.sigmoid(GMADL_SLOPE * y * p) - 0.5) * y.abs()
+    b is the least-squares scale and se its standard error, robust to changing volatility (White 1980).
+    """
+    p, y = (predictions * labels.known).double(), labels.values.double()
+    size = p.square().sum()
+    if not size > 0:
+        return 0.0
+    b = (p * y).sum() / size
+    error = (p * (y - b * p)).square().sum().sqrt() / size
+    return max(0.0, min(1.0, float(b - error)))

@@ -8,9 +8,9 @@ import torch
 from mucast_engine.arrays import ArrayStore, Message
 from mucast_engine.cpu_only import is_cpu_only
 from mucast_engine.failure import TaskError, unknown
-from mucast_engine.networks.joint.task import train_joint
-from mucast_engine.networks.stack.task import train_stack
-from mucast_engine.networks.train_network import train_network
+from mucast_engine.networks.joint import train_joint
+from mucast_engine.networks.stack.training import train_stack
+from mucast_engine.networks.ticker_network import train_network
 
 NetworkTaskKind = Literal["device", "train_network", "train_stack", "train_joint"]
 
@@ -23,13 +23,28 @@ NO_MEMORY = "can't allocate memory"
 
 def run_network_task(task: Message, store: ArrayStore, progress: Callable[[Message], None]) -> Message:
     """Raises TaskError of the task; `fit_failed` if the memory does not suffice."""
+    task, kind = _with_floats(task), task["task"]
     try:
-        return _run(_with_floats(task), store, progress)
+        return _run(kind, task, store, progress)
     except (MemoryError, RuntimeError) as error:
         if isinstance(error, MemoryError | torch.OutOfMemoryError) or NO_MEMORY in str(error):
             advice = "lower batch_size, lookback or the sizes of the network"
             raise TaskError("fit_failed", f"the memory of {task['device']} does not suffice; {advice}") from error
         raise
+
+
+def _run(kind: NetworkTaskKind, task: Message, store: ArrayStore, progress: Callable[[Message], None]) -> Message:
+    match kind:
+        case "device":
+            return resolve_device(task["device"])
+        case "train_network":
+            return train_network(task, store, progress)
+        case "train_stack":
+            return train_stack(task, store, progress)
+        case "train_joint":
+            return train_joint(task, store, progress)
+        case _:
+            raise unknown("task", kind)
 
 
 def _with_floats(task: Message) -> Message:
@@ -45,21 +60,6 @@ def _with_floats(task: Message) -> Message:
     return read
 
 
-def _run(task: Message, store: ArrayStore, progress: Callable[[Message], None]) -> Message:
-    kind: NetworkTaskKind = task["task"]
-    match kind:
-        case "device":
-            return resolve_device(task["device"])
-        case "train_network":
-            return train_network(task, store, progress)
-        case "train_stack":
-            return train_stack(task, store, progress)
-        case "train_joint":
-            return train_joint(task, store, progress)
-        case _:
-            raise unknown("task", kind)
-
-
 def resolve_device(asked: str) -> Message:
     """`{"device": "cpu" | "cuda:N"}` for auto, cpu, cuda or cuda:N; auto uses a GPU if there is one.
 
@@ -71,11 +71,8 @@ def resolve_device(asked: str) -> Message:
     index = int(asked.partition(":")[2] or 0)
     if index < count:
         return {"device": f"cuda:{index}"}
-    message = f"{asked} is not there ({_devices_here(count)})"
-    raise TaskError("device_unavailable", message, {"device": asked, "cuda_devices": count})
-
-
-def _devices_here(count: int) -> str:
+    here = f"CUDA devices here: {count}" if torch.backends.cuda.is_built() else "this PyTorch has no CUDA"
     if is_cpu_only():
-        return "this environment is for CPUs only; `mucast setup --dl` installs the one for GPUs"
-    return f"CUDA devices here: {count}" if torch.backends.cuda.is_built() else "this PyTorch has no CUDA"
+        here = "this environment is for CPUs only; `mucast setup --dl` installs the one for GPUs"
+    message = f"{asked} is not there ({here})"
+    raise TaskError("device_unavailable", message, {"device": asked, "cuda_devices": count})

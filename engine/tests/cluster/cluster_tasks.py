@@ -1,14 +1,22 @@
-"""Tasks of regressors for a cluster: three short fits, and one that ends only by force."""
+"""The nodes of a cluster, and tasks for it: three short fits, and one that ends only by force."""
 
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from regressors import spec_of
+from started_cluster import StartedCluster
 from task_files import Task, save
 
+HEAD = {"name": "head", "cpus": 0}
+NODES = [HEAD, {"name": "a"}, {"name": "b"}]
 QUICK = spec_of("CatBoostRegressor", iterations=2)
 ENDLESS = spec_of("CatBoostRegressor", iterations=100_000_000)
+
+
+def working(cluster: StartedCluster, node: str) -> list[int]:
+    """Ray's processes with a task there."""
+    return [one["pid"] for one in cluster.processes(node) if one["command"].startswith("ray::mucast")]
 
 
 def fit_task(folder: Path, name: str, estimator: dict[str, Any], seed: int = 1, **changes: Any) -> Task:

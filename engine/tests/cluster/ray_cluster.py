@@ -13,7 +13,7 @@ answer says {"address", "inside", "token_file", "enter", "nodes"}: `address` is 
 `inside` if a command was put behind `enter`. Further lines, each answered by one, {"error"} if it failed:
 
     {"do": "add", "nodes": [NodePlan, ...]}
-    {"do": "kill", "freeze", "thaw", "cut", "restore", "processes" or "logs", "name": NODE}
+    {"do": "kill", "freeze", "cut", "restore" or "processes", "name": NODE}
     {"do": "signal", "name": NODE, "pid", "signal"}
 
 `cut` and `restore` also take the name "driver", the one who comes by `address`; its "traffic" is counted, in bytes,
@@ -92,18 +92,10 @@ class Cluster:
         node = self._nodes[str(name)]
         if what == "processes":
             return {"processes": [dataclasses.asdict(process) for process in node.processes()]}
-        if what == "logs":
-            return {"logs": node.logs()}
         if what == "signal":
             node.signal_process(order["pid"], order["signal"])
             return {}
-        {
-            "kill": node.kill,
-            "freeze": node.freeze,
-            "thaw": node.thaw,
-            "cut": node.cut,
-            "restore": node.restore,
-        }[what]()
+        {"kill": node.kill, "freeze": node.freeze, "cut": node.cut, "restore": node.restore}[what]()
         if what == "kill":
             self._killed[str(name)] = self._nodes.pop(str(name))
         return {}

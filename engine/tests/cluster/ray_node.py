@@ -91,9 +91,7 @@ class Node:
         self._network = its_network.readlink()
         # Keeps it when its processes are gone: it refuses what they were connected to, as a machine that runs on does.
         self._kept_network = os.open(its_network, os.O_RDONLY)
-        network.add_cable(self._near_cable, "eth0", self._process.pid)
-        network.add_to_bridge("nodes", self._near_cable)
-        network.set_up(self._near_cable)
+        network.add_cable(self._near_cable, "nodes", "eth0", self._process.pid)
         self._process.stdin.write(b"connected\n")
         self._process.stdin.close()
         if plan.memory_limit > 0:
@@ -140,9 +138,6 @@ class Node:
             self._signal(running, signal.SIGSTOP)
             time.sleep(0.01)
 
-    def thaw(self) -> None:
-        self._signal(self.processes(), signal.SIGCONT)
-
     def cut(self) -> None:
         """Pulls its cable: what it sends and what is sent to it is lost."""
         network.set_up(self._near_cable, up=False)
@@ -152,11 +147,6 @@ class Node:
 
     def signal_process(self, pid: int, number: int) -> None:
         self._signal([process for process in self.processes() if process.pid == pid], number)
-
-    def logs(self) -> dict[str, str]:
-        """The end of each file that Ray's processes have written on it."""
-        files = [self._output, *self._folder.glob("session_[0-9]*/logs/**/*.*")]
-        return {path.name: path.read_text(errors="replace")[-_LOG_TAIL:] for path in files if path.is_file()}
 
     def _measure_memory(self) -> None:
         """Keeps the file up to date in which a cgroup tells what its processes hold."""

@@ -3,19 +3,18 @@
 import contextlib
 import signal
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import numpy as np
 import pytest
-from cluster_tasks import ENDLESS, QUICK, fit_task
+from cluster_tasks import ENDLESS, HEAD, NODES, QUICK, fit_task, working
 from gateway_process import GatewayProcess
 from regressors import spec_of
 from started_cluster import StartedCluster
 from task_files import save
 
-NODES = [{"name": "head", "cpus": 0}, {"name": "a"}, {"name": "b"}]
 # Of a matrix of 120 MB, which the put of is under way for a while.
 LARGE_ROWS = 3_000_000
 WRONG = "0123456789abcdef" * 4
@@ -32,21 +31,16 @@ def cluster(start_cluster: Callable[..., StartedCluster]) -> Iterator[StartedClu
 
 @pytest.fixture
 def gateway(cluster: StartedCluster, tmp_path: Path) -> Iterator[GatewayProcess]:
-    until_none(working, cluster, *ADDRESSES)  # Of the test before.
+    until_none_works(cluster)  # Of the test before.
     with GatewayProcess(tmp_path, "catboost", *cluster.arguments, **cluster.env) as process:
         process.wait_for("ready")
         yield process
 
 
-def working(cluster: StartedCluster, node: str) -> list[int]:
-    """Ray's processes with a task there."""
-    return [one["pid"] for one in cluster.processes(node) if one["command"].startswith("ray::mucast")]
-
-
-def busy_node(cluster: StartedCluster, *names: str) -> str:
+def busy_node(cluster: StartedCluster, names: Iterable[str] = ADDRESSES) -> str:
     """Where a task runs, once one does."""
     while True:
-        for name in names or ADDRESSES:
+        for name in names:
             if working(cluster, name):
                 return name
         time.sleep(0.1)
@@ -65,8 +59,8 @@ def assert_works(gateway: GatewayProcess, folder: Path, worker: int = 50) -> Non
     assert gateway.wait_for_answer(worker)["event"] == "result"
 
 
-def until_none(of: Callable[[StartedCluster, str], list[int]], cluster: StartedCluster, *nodes: str) -> None:
-    while any(of(cluster, node) for node in nodes):
+def until_none_works(cluster: StartedCluster) -> None:
+    while any(working(cluster, node) for node in ADDRESSES):
         time.sleep(0.1)
 
 
@@ -85,20 +79,14 @@ def test_who_has_no_token_of_the_cluster_is_refused(
     assert WRONG not in str(failed)
 
 
-def test_a_canceled_task_leaves_nothing_that_runs(
+def test_a_canceled_task_leaves_nothing_that_runs_also_if_no_node_has_it_yet(
     cluster: StartedCluster, gateway: GatewayProcess, tmp_path: Path
 ) -> None:
-    node = begin_endless(cluster, gateway, tmp_path)
-    gateway.send("kill", 1)
-    assert gateway.wait_for("worker_exited", worker=1)["reason"] == "it was canceled"
+    """The first while it runs, some while nodes begin them, and the last while its array is put."""
+    node = begin_endless(cluster, gateway, tmp_path, 7)
+    gateway.send("kill", 7)
+    assert gateway.wait_for("worker_exited", worker=7)["reason"] == "it was canceled"
     assert working(cluster, node) == []
-    assert_works(gateway, tmp_path)
-
-
-def test_a_task_that_is_canceled_before_a_node_has_it(
-    cluster: StartedCluster, gateway: GatewayProcess, tmp_path: Path
-) -> None:
-    """Some while nodes begin them, and the last while its array is put."""
     for worker in range(1, 7):
         gateway.start(worker)
         task = fit_task(tmp_path, "endless", ENDLESS)
@@ -110,9 +98,8 @@ def test_a_task_that_is_canceled_before_a_node_has_it(
     # One that a busy machine ends after more than three seconds is told before it has ended.
     ends = [gateway.wait_for("worker_exited")["reason"].partition(";")[0] for _ in range(6)]
     assert ends == ["it was canceled"] * 6
-    until_none(working, cluster, *ADDRESSES)
+    until_none_works(cluster)
     assert_works(gateway, tmp_path)
-    assert [working(cluster, node) for node in ADDRESSES] == [[], []]
 
 
 def lose_process(cluster: StartedCluster, node: str) -> None:
@@ -193,7 +180,7 @@ def test_a_gateway_that_ends_leaves_nothing_that_runs(cluster: StartedCluster, t
             process.process.kill()
         else:
             assert process.end_input() == 0
-        until_none(working, cluster, "a", "b")
+        until_none_works(cluster)
 
 
 def test_a_short_cut_of_the_network_costs_nothing(
@@ -223,13 +210,13 @@ def test_a_node_that_comes_gives_slots_and_one_that_is_killed_takes_them(
 def test_a_head_that_is_lost_or_cut_off_ends_the_gateway(
     start_cluster: Callable[..., StartedCluster], tmp_path: Path
 ) -> None:
-    with start_cluster([{"name": "head", "cpus": 0}, {"name": "a"}]) as lost:
+    with start_cluster([HEAD, {"name": "a"}]) as lost:
         for loss, name in [("cut", "driver"), ("kill", "head")]:
             with GatewayProcess(tmp_path, "catboost", *lost.arguments, **lost.env) as process:
                 process.wait_for("ready")
                 process.start(1)
                 process.send("task", 1, fit_task(tmp_path, "endless", ENDLESS), 101)
-                busy_node(lost, "a")
+                busy_node(lost, ["a"])
                 lost.do(loss, name)
                 assert process.process.wait() == 3
             if loss == "cut":

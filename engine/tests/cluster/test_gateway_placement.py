@@ -1,30 +1,23 @@
-"""Where a real cluster runs tasks: on the nodes that are there and can hold them."""
+"""Where a real cluster runs tasks: on nodes that are there, can hold them and give the same bytes."""
 
 import time
 from collections.abc import Callable
 from pathlib import Path
 
-from cluster_tasks import ENDLESS, QUICK, fit_task
-from gateway_process import GatewayProcess, Message, with_limits
+from cluster_tasks import ENDLESS, HEAD, NODES, QUICK, fit_task, working
+from gateway_process import ENGINE, GatewayProcess, Message, with_limits
 from started_cluster import StartedCluster
 
-HEAD = {"name": "head", "cpus": 0}
 
-
-def give(gateway: GatewayProcess, folder: Path, worker: int, estimator: Message, name: str = "") -> None:
+def give(gateway: GatewayProcess, folder: Path, worker: int, estimator: Message, **needs: float) -> None:
     gateway.send("start", worker)
-    gateway.send("task", worker, fit_task(folder, name or f"p{worker}", estimator), worker)
-
-
-def working(cluster: StartedCluster, node: str) -> list[int]:
-    """Ray's processes with a task there."""
-    return [one["pid"] for one in cluster.processes(node) if one["command"].startswith("ray::mucast")]
+    gateway.send("task", worker, fit_task(folder, f"p{worker}", estimator), worker, **needs)
 
 
 def test_a_job_begins_without_a_node_that_died_a_moment_before(
     start_cluster: Callable[..., StartedCluster], tmp_path: Path
 ) -> None:
-    with start_cluster([HEAD, {"name": "a"}, {"name": "b"}]) as cluster:
+    with start_cluster(NODES) as cluster:
         cluster.do("kill", "b")
         with GatewayProcess(tmp_path, "catboost", *cluster.arguments, **cluster.env) as gateway:
             assert [node["name"] for node in gateway.wait_for("ready")["cluster"]["nodes"]] == ["10.77.0.3"]
@@ -78,8 +71,7 @@ def test_as_many_tasks_with_a_gpu_run_as_there_are_gpus(
     ):
         assert gateway.wait_for("ready")["slots"] == 5
         for worker in (1, 2, 3):
-            gateway.send("start", worker)
-            gateway.send("task", worker, fit_task(tmp_path, f"p{worker}", ENDLESS), worker, gpus=1)
+            give(gateway, tmp_path, worker, ENDLESS, gpus=1)
         waiting = gateway.wait_for("delayed")
         assert "a core and 1 GPUs" in waiting["message"]
         while len(working(gpus, "a")) < 2:
@@ -93,3 +85,41 @@ def test_as_many_tasks_with_a_gpu_run_as_there_are_gpus(
         while len(working(gpus, "a")) < 2:
             time.sleep(0.1)
         assert working(gpus, "b") == []
+
+
+def test_a_cluster_without_a_token_is_refused_unless_it_is_on_loopback(
+    start_cluster: Callable[..., StartedCluster], tmp_path: Path
+) -> None:
+    with start_cluster([HEAD, {"name": "a"}], token=False) as cluster:
+        with GatewayProcess(tmp_path, "catboost", *cluster.arguments, RAY_AUTH_TOKEN="a" * 64) as gateway:
+            failed = gateway.wait_for("failed")
+            assert failed["code"] == "engine_unavailable"
+            assert "takes commands without a token" in failed["message"]
+        with GatewayProcess(tmp_path, "catboost", *cluster.arguments, "--insecure") as gateway:
+            gateway.wait_for("ready")
+            give(gateway, tmp_path, 1, QUICK)
+            assert gateway.wait_for_answer(1)["event"] == "result"
+
+
+def test_a_node_with_another_version_of_a_library_is_refused_by_name(
+    start_cluster: Callable[..., StartedCluster], tmp_path: Path
+) -> None:
+    """What it has installed says another version; the library itself is the same."""
+    metadata = tmp_path / "catboost-0.9.9.dist-info"
+    metadata.mkdir()
+    (metadata / "METADATA").write_text("Metadata-Version: 2.1\nName: catboost\nVersion: 0.9.9\n")
+    other = {"name": "b", "env": {"PYTHONPATH": f"{tmp_path}:{ENGINE}"}}
+    with (
+        start_cluster([HEAD, {"name": "a"}]) as cluster,
+        GatewayProcess(tmp_path, "catboost", *cluster.arguments, **cluster.env) as gateway,
+    ):
+        gateway.wait_for("ready")
+        cluster.add(other)
+        late = gateway.wait_for("slots")
+        assert (late["slots"], late["added"], late["lost"][0]["name"]) == (1, [], "10.77.0.4")
+        assert "it would not give the same bytes: it has catboost 0.9.9 instead of" in late["lost"][0]["reason"]
+        with GatewayProcess(tmp_path, "catboost", *cluster.arguments, **cluster.env) as next_gateway:
+            failed = next_gateway.wait_for("failed")
+        assert failed["code"] == "engine_unavailable"
+        assert "10.77.0.4 has catboost 0.9.9 instead of" in failed["message"]
+        assert failed["data"]["nodes"] == ["10.77.0.4"]

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { seededRandom } from "../../../test/twins/random.ts";
-import { countFilled, findScaled, laterCopy, usualShare } from "./exact-signs.ts";
+import { countFilled, findCopy, findScaled, shareFilled } from "./exact-signs.ts";
 import { featureOf, tickerHistory } from "./feature-history.ts";
 
 const N = 400;
@@ -27,7 +27,7 @@ function ticker(prices: Float64Array, feature: Values, delay = 0) {
 }
 
 function copyOf(prices: Float64Array, feature: Values, delay = 0) {
-  const copy = laterCopy(...ticker(prices, feature, delay));
+  const copy = findCopy(...ticker(prices, feature, delay))?.figures;
   return copy && `${copy.of} ${copy.lag}`;
 }
 
@@ -36,12 +36,8 @@ const log = (i: number, h: number) => Math.log(p[i + h]! / p[i]!);
 const periodic = Float64Array.from(DAYS, (_, i) => 100 + 5 * Math.sin((2 * Math.PI * i) / 20));
 const straight = Float64Array.from(DAYS, (_, i) => 100 + i);
 
-const COPIES: readonly (readonly [
-  what: string,
-  feature: Values,
-  copy?: string | undefined,
-  prices?: Float64Array,
-])[] = [
+type Case = readonly [what: string, feature: Values, copy?: string | undefined, prices?: Float64Array];
+const COPIES: readonly Case[] = [
   ["the next price", (i) => p[i + 1], "price 1"],
   ["a later price, scaled and shifted", (i) => -3 * p[i + 63]! + 7, "price 63"],
   ["the next return", (i) => 100 * log(i, 1), "return 1"],
@@ -64,18 +60,9 @@ for (const [what, feature, copy, prices = p] of COPIES)
     assert.equal(copyOf(prices, feature), copy));
 
 test("with a delay, a feature may know the prices up to the trade, but not the price of the label date", () => {
-  assert.equal(
-    copyOf(p, (i) => p[i + 2], 2),
-    undefined,
-  );
-  assert.equal(
-    copyOf(p, (i) => p[i + 3], 2),
-    "price 3",
-  );
-  assert.equal(
-    copyOf(p, (i) => log(i + 2, 1), 2),
-    "return 3",
-  );
+  const features = [(i: number) => p[i + 2], (i: number) => p[i + 3], (i: number) => log(i + 2, 1)];
+  const copies = features.map((feature) => copyOf(p, feature, 2));
+  assert.deepEqual(copies, [undefined, "price 3", "return 3"]);
 });
 
 test("values without a price are classified: carried forward, filled from later ones, on a line, independent", () => {
@@ -97,14 +84,15 @@ test("values without a price are classified: carried forward, filled from later 
 });
 
 test("weekdays, steps and few ranks are on a line without being filled; freely moving values are not", () => {
-  const share = (value: Values) => usualShare(...ticker(p, value));
+  const share = (value: Values) => {
+    const [history, feature] = ticker(p, value);
+    return shareFilled(countFilled(history, feature, history.featureRows.subarray(1, -1)));
+  };
   assert.ok(share((i) => i % 5) > 0.5);
   assert.ok(share((i) => Math.floor(i / 20)) > 0.5);
   assert.ok(share((i) => Math.round(Math.sin(i * i))) > 0.1);
-  assert.equal(
-    share((i) => Math.sin(i * i)),
-    0,
-  );
+  const free = share((i) => Math.sin(i * i));
+  assert.equal(free, 0);
 });
 
 test("finds z-scores and extremes of the whole sample, and accepts those of a part, signs and oscillators", () => {

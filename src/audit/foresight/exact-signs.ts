@@ -14,8 +14,6 @@ const QUANTITIES = {
   simple_return_over_days: ({ prices }, row, lag) => prices[row + lag]! / prices[row]! - 1,
 } as const satisfies Record<string, (history: TickerHistory, row: number, lag: number) => number | undefined>;
 
-type Quantity = keyof typeof QUANTITIES;
-
 /** Relative to the spread of a feature, or to the rise between two of its values. */
 const TOLERANCE = 1e-9;
 
@@ -24,26 +22,9 @@ const TOLERANCE = 1e-9;
  * also equals a price or return known on its date, or with a delay when the trade takes place, is not a copy of a later one: prices may rise
  * by the same amount each day.
  */
-export function laterCopy(history: TickerHistory, { x }: Feature) {
-  const extremes = extremesOf(history, x);
-  if (extremes === undefined) return undefined;
-  const firstCopy = (from: number, to: number) => {
-    for (let lag = from; lag <= to; lag++)
-      for (const of of Object.keys(QUANTITIES) as Quantity[]) {
-        const copy = copyOf(history, x, extremes, of, lag);
-        if (copy !== undefined) return copy;
-      }
-    return undefined;
-  };
-  const copy = firstCopy(1 + history.delay, MAX_LAG);
-  return copy === undefined || firstCopy(-MAX_LAG, history.delay) !== undefined ? undefined : copy;
-}
-
-/**
- * The rows of the smallest and the largest value among those with prices MAX_LAG + 1 dates before and MAX_LAG after: the original has its
- * extremes there, too. Undefined for a constant.
- */
-function extremesOf({ priceRows, days }: TickerHistory, x: Float64Array) {
+export function findCopy(history: TickerHistory, { x }: Feature): Suspicion | undefined {
+  const { priceRows, days, delay } = history;
+  // The original has its extremes where x has them, if it has prices MAX_LAG + 1 dates before and MAX_LAG after.
   let [least, most] = [-1, -1];
   for (let i = 0; i < x.length; i++) {
     const row = priceRows[i]!;
@@ -51,18 +32,25 @@ function extremesOf({ priceRows, days }: TickerHistory, x: Float64Array) {
     if (least < 0 || x[i]! < x[least]!) least = i;
     if (most < 0 || x[i]! > x[most]!) most = i;
   }
-  return least >= 0 && x[least]! < x[most]! ? { least, most } : undefined;
+  if (least < 0 || x[least] === x[most]) return undefined;
+  const firstCopy = (from: number, to: number) => {
+    for (let lag = from; lag <= to; lag++)
+      for (const of of Object.keys(QUANTITIES) as (keyof typeof QUANTITIES)[]) {
+        const valueAt = (i: number) => QUANTITIES[of](history, priceRows[i]!, lag) ?? Number.NaN;
+        const line = lineThrough(x, valueAt, least, most);
+        if (line !== undefined) return { of, lag, ...line };
+      }
+    return undefined;
+  };
+  const copy = firstCopy(1 + delay, MAX_LAG);
+  if (copy === undefined || firstCopy(-MAX_LAG, delay) !== undefined) return undefined;
+  const { of, lag, scale, offset, n } = copy;
+  const text = `is ${of.replaceAll("_", " ")} of ${counted(lag, "price date")} later on each of ${counted(n, "row")}, times ${scale} plus ${offset}`;
+  return { code: "equals_later_value", text, figures: copy };
 }
 
-/** Whether x is `scale` times a quantity `lag` price dates later, plus `offset`. */
-function copyOf(
-  history: TickerHistory,
-  x: Float64Array,
-  { least, most }: Readonly<Record<"least" | "most", number>>,
-  of: Quantity,
-  lag: number,
-) {
-  const valueAt = (i: number) => QUANTITIES[of](history, history.priceRows[i]!, lag) ?? Number.NaN;
+/** The line through two points (value, x), if every other point lies on it, too. */
+function lineThrough(x: Float64Array, valueAt: (i: number) => number, least: number, most: number) {
   const spread = x[most]! - x[least]!;
   const scale = spread / (valueAt(most) - valueAt(least));
   const offset = x[least]! - scale * valueAt(least);
@@ -74,15 +62,7 @@ function copyOf(
     if (!(Math.abs(x[i]! - (scale * value + offset)) <= TOLERANCE * spread)) return undefined;
     n++;
   }
-  return n >= MIN_PAIRS ? { of, lag, scale, offset, n } : undefined;
-}
-
-export function findCopy(history: TickerHistory, feature: Feature): Suspicion | undefined {
-  const copy = laterCopy(history, feature);
-  if (copy === undefined) return undefined;
-  const { of, lag, scale, offset, n } = copy;
-  const text = `is ${of.replaceAll("_", " ")} of ${counted(lag, "price date")} later on each of ${counted(n, "row")}, times ${scale} plus ${offset}`;
-  return { code: "equals_later_value", text, figures: copy };
+  return n >= MIN_PAIRS ? { scale, offset, n } : undefined;
 }
 
 /** Fewer filled values may be chance. */
@@ -97,21 +77,17 @@ const MAX_USUAL = 0.05;
 /** How many values a feature has on dates without a price, and the suspicion if they were filled from later ones. */
 export function findFilled(history: TickerHistory, feature: Feature) {
   const found = countFilled(history, feature, history.unpricedRows);
-  const { values, fromLater, fromEarlier } = found;
-  const isFilled = fromLater >= MIN_FILLED && 2 * fromLater > values - fromEarlier;
-  if (!isFilled || usualShare(history, feature) > MAX_USUAL) return { values, suspicion: undefined };
+  const { values, fromLater } = found;
+  const isFilled = fromLater >= MIN_FILLED && shareFilled(found) > 0.5;
+  const usual = isFilled ? countFilled(history, feature, history.featureRows.subarray(1, -1)) : found;
+  if (!isFilled || shareFilled(usual) > MAX_USUAL) return { values, suspicion: undefined };
   const text = `has ${counted(values, "value")} on dates without a price, ${fromLater} of them filled from the next date with one`;
   const suspicion: Suspicion = { code: "filled_from_later", text, figures: found };
   return { values, suspicion };
 }
 
-/** The share of values on dates with a price, except those equal to the previous one, that look filled from the next one. */
-export function usualShare(history: TickerHistory, feature: Feature): number {
-  const { values, fromLater, fromEarlier } = countFilled(
-    history,
-    feature,
-    history.featureRows.subarray(1, -1),
-  );
+/** Of the values that differ from the previous one, the share that looks filled from the next one. */
+export function shareFilled({ values, fromLater, fromEarlier }: ReturnType<typeof countFilled>): number {
   return values === fromEarlier ? 0 : fromLater / (values - fromEarlier);
 }
 
@@ -186,7 +162,6 @@ function isStandard(values: Float64Array): boolean {
 /** How close to 0 and 1 the ends of a scaled column are: exact up to the last digits. */
 const ENDS_TOLERANCE = 1e-9;
 
-/** Ends to which columns are scaled. */
 const SCALES = [
   [0, 1],
   [-1, 1],

@@ -5,7 +5,6 @@ import { type FindingCode, finding } from "../findings.ts";
 import type { PooledSuspect } from "./pooled-tests.ts";
 import { deviationsFromZero, type RankCorrelation } from "./rank-correlation.ts";
 
-/** What a feature of one ticker is suspected of. */
 export interface Suspicion {
   readonly code: FindingCode;
   /** What follows the names of the feature and its ticker. */
@@ -19,7 +18,6 @@ export interface Suspicion {
 
 export type Suspect = Suspicion & { readonly ticker: string; readonly feature: string };
 
-/** The statistics of a feature of one ticker. */
 export interface Measured {
   readonly tests: number;
   /** @param needed deviations that a correlation must exceed. */
@@ -64,7 +62,6 @@ export function foresightFindings(
   return [...alike.values()].flatMap((group) => (group.length <= MAX_SEPARATE ? group : [joined(group)]));
 }
 
-/** @param cause the suspicions about one feature. */
 function causeFinding(
   cause: readonly (Suspect | PooledSuspect)[],
   needed: number,

@@ -41,10 +41,8 @@ export const foresight: AuditCheck = {
 /** The maximum number of suspected pairs of ticker and feature that are kept; the rest are only counted. About 10 MB. */
 const MAX_KEPT = 20_000;
 
-/** Collects suspicions and sums ticker by ticker. */
 export class ExaminedFeatures {
   tickers = 0;
-  /** Of single tickers. */
   tests = 0;
   #features = 0;
   #dropped = 0;
@@ -52,7 +50,6 @@ export class ExaminedFeatures {
   readonly #kept: (Pick<Suspect, "ticker" | "feature"> & Pick<Measured, "judge">)[] = [];
   readonly #pooled = new PooledSums();
 
-  /** Makes all tests of every feature of one ticker. */
   add(history: TickerHistory): void {
     const surprises = surprisesOf(history);
     let isUnpriced = false;

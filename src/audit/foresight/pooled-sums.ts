@@ -18,7 +18,6 @@ export class PooledSums {
     return this.#skipped.size;
   }
 
-  /** Adds one feature of one ticker. */
   add(feature: Feature, surprises: Surprises): void {
     let pooled = this.features.get(feature.name);
     if (pooled === undefined) {
@@ -42,7 +41,6 @@ export class PooledSums {
     pooled.gaps.add(feature, surprises, slotOf);
   }
 
-  /** Slots, the earliest date first. */
   inTime(): number[] {
     return [...this.#slots].sort(([a], [b]) => a - b).map(([, slot]) => slot);
   }

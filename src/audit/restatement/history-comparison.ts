@@ -1,6 +1,6 @@
 import { type Day, formatDay } from "../../contract/market/dates.ts";
 import type { TickerSeries } from "../../contract/market/ticker-series.ts";
-import { Change, type ColumnChange, compareTicker, LATE_DAYS } from "./compare-ticker.ts";
+import { type Change, type ColumnChange, compareTicker, LATE_DAYS } from "./compare-ticker.ts";
 
 /** A ticker in the earlier day's blob, in today's, or in both. */
 export interface TickerPair {
@@ -8,8 +8,8 @@ export interface TickerPair {
   readonly current?: TickerSeries;
 }
 
-/** How a value of a feature changed, in the terms of a finding. */
-export type TallyKind = NonNullable<ColumnChange["rewriting"]> | "filled" | "erased" | "late";
+/** A change that is a finding. */
+export type TallyKind = Exclude<Change, "rounded" | "warm_up">;
 
 /** Compares an earlier day's blob with today's, ticker by ticker. Memory grows with tickers and features, not with values. */
 export class HistoryComparison {
@@ -19,11 +19,9 @@ export class HistoryComparison {
   readonly appeared: string[] = [];
   /** Features that a ticker no longer has, with the number of such tickers. */
   readonly removed = new Map<string, number>();
-  /** Features that are new for a ticker. */
   readonly added = new Set<string>();
   /** By ticker: the oldest factor of its first rescaled column. */
   readonly rescaled = new Map<string, number>();
-  /** First and last day over all tickers. */
   readonly spans = {
     previous: { first: Number.POSITIVE_INFINITY, last: Number.NEGATIVE_INFINITY },
     current: { first: Number.POSITIVE_INFINITY, last: Number.NEGATIVE_INFINITY },
@@ -32,8 +30,7 @@ export class HistoryComparison {
   /** Pairs of a ticker and a feature. */
   columns = 0;
   values = 0;
-  rounded = 0;
-  warmUp = 0;
+  readonly harmless = { rounded: 0, warm_up: 0 };
   /** Which days count is known only after every ticker, so those that only one blob has are kept until then. */
   readonly #days = { lost: [] as TickerDays[], added: [] as TickerDays[] };
 
@@ -62,23 +59,17 @@ export class HistoryComparison {
     for (const name of removed) this.removed.set(name, (this.removed.get(name) ?? 0) + 1);
     for (const name of added) this.added.add(name);
     for (const change of changed) {
-      const { column, changes, rewriting, steps } = change;
-      this.rounded += changes.filter((each) => each === Change.rounded).length;
-      this.warmUp += changes.filter((each) => each === Change.warmUp).length;
-      if (rewriting === "rescaled" && !this.rescaled.has(ticker)) this.rescaled.set(ticker, steps[0]!.factor);
+      const { column, changes, steps } = change;
+      if (steps.length > 0 && !this.rescaled.has(ticker)) this.rescaled.set(ticker, steps[0]!.factor);
       const kinds = this.features.get(column) ?? new Map<TallyKind, ChangeTally>();
       this.features.set(column, kinds);
-      for (const [each, kind] of [
-        [Change.rewritten, rewriting],
-        [Change.filled, "filled"],
-        [Change.late, "late"],
-        [Change.erased, "erased"],
-      ] as const) {
-        if (kind === undefined || !changes.includes(each)) continue;
+      for (const kind of KINDS) {
+        if (!changes.includes(kind)) continue;
         const tally = kinds.get(kind) ?? new ChangeTally();
         kinds.set(kind, tally);
-        tally.add(ticker, change, each);
+        tally.add(ticker, change, kind);
       }
+      for (const kind of changes) if (kind === "rounded" || kind === "warm_up") this.harmless[kind]++;
     }
   }
 
@@ -104,6 +95,9 @@ export class HistoryComparison {
   }
 }
 
+/** In the order in which a column's tallies are made. */
+const KINDS: readonly TallyKind[] = ["rewritten", "rescaled", "standardised", "filled", "late", "erased"];
+
 type TickerDays = ReturnType<typeof daysWithout>;
 
 /** The days of a ticker that its other history lacks, and the last one of that. */
@@ -113,7 +107,6 @@ function daysWithout(ticker: string, days: Int32Array, others: Int32Array) {
   return { ticker, days: only, otherLast: others.at(-1) ?? Number.NEGATIVE_INFINITY };
 }
 
-/** Tickers that a tally names. */
 const MAX_EXAMPLES = 5;
 
 /** The changes of one kind of one feature, over all tickers. */
@@ -133,8 +126,8 @@ export class ChangeTally {
   /** The largest number of rows from a ticker's first changed one to its last. */
   reach = 0;
 
-  add(ticker: string, change: ColumnChange, kind: Change): void {
-    const { changes, days, before, after, deviation, rewriting, steps, reach } = change;
+  add(ticker: string, change: ColumnChange, kind: TallyKind): void {
+    const { changes, days, before, after, deviation, steps, reach } = change;
     this.tickers++;
     if (this.examples.length < MAX_EXAMPLES) this.examples.push(ticker);
     this.reach = Math.max(this.reach, reach);
@@ -142,19 +135,18 @@ export class ChangeTally {
       if (changes[i] !== kind) continue;
       this.values++;
       this.days.add(day);
-      if (kind !== Change.rewritten) continue;
       const size = Math.abs(after[i]! - before[i]!);
+      if (Number.isNaN(size)) continue;
       const deviations = size / deviation;
       this.absolute += size;
       this.deviations += deviations;
       if (this.largest === undefined || !(this.largest.deviations >= deviations))
         this.largest = { ticker, day, before: before[i]!, after: after[i]!, deviations };
     }
-    if (kind === Change.rewritten && rewriting === "rescaled" && this.factors.length < MAX_EXAMPLES)
-      this.factors.push({
-        ticker,
-        steps: steps.map(({ from, factor }) => ({ from: formatDay(days[from]!), factor })),
-      });
+    if (kind === "rescaled" && this.factors.length < MAX_EXAMPLES) {
+      const dated = steps.map(({ from, factor }) => ({ from: formatDay(days[from]!), factor }));
+      this.factors.push({ ticker, steps: dated });
+    }
   }
 }
 
@@ -179,8 +171,7 @@ export function changeCauses(features: HistoryComparison["features"]): ChangeCau
   // Filled values are more severe than erased ones, and both together tell the most.
   const gravity = (kinds: readonly KindTally[]) => kinds.length + (kinds[0]![0] === "filled" ? 1 : 0);
   for (const [name, kinds] of features) {
-    // "filled" comes before "erased".
-    const gaps = [...kinds].filter(isGap).sort(([a], [b]) => (a < b ? 1 : -1));
+    const gaps = [...kinds].filter(isGap).sort(([a], [b]) => KINDS.indexOf(a) - KINDS.indexOf(b));
     const others = [...kinds].filter((one) => !isGap(one));
     for (const group of [gaps, ...others.map((one) => [one])]) {
       if (group.length === 0) continue;

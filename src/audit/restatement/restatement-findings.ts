@@ -1,5 +1,6 @@
 import { counted } from "../../contract/errors/wording.ts";
 import { type Day, formatDay } from "../../contract/market/dates.ts";
+import type { AuditFacts } from "../../contract/output/audit-blob.ts";
 import { finiteOrNull } from "../../evaluate/statistics.ts";
 import type { Finding } from "../check.ts";
 import { type FindingCode, finding } from "../findings.ts";
@@ -11,7 +12,6 @@ import {
   type TallyKind,
 } from "./history-comparison.ts";
 
-/** Features and tickers that a finding names. */
 const MAX_FEATURES = 10;
 const MAX_TICKERS = 20;
 const MAX_EXAMPLES = 5;
@@ -42,59 +42,50 @@ export function featureFindings(
   features: HistoryComparison,
   priceFactors: ReadonlyMap<string, number>,
 ): Finding[] {
-  const { removed } = features;
-  const names = [...removed.keys()].slice(0, MAX_FEATURES);
-  const tickers = Math.max(...removed.values());
-  return [
+  const found = [
     ...tickerFindings("feature", features),
     ...changeCauses(features.features).map((cause) => causeFinding(cause, priceFactors)),
     ...rowFindings("feature", features),
-    ...(removed.size === 0
-      ? []
-      : [
-          finding("feature_removed", {
-            message: `${counted(removed.size, "feature")} of up to ${counted(tickers, "ticker")} cannot be compared: today's blob lacks ${names.join(", ")}`,
-            evidence: { features: removed.size, tickers, examples: names },
-          }),
-        ]),
   ];
+  const { removed } = features;
+  if (removed.size === 0) return found;
+  const examples = [...removed.keys()].slice(0, MAX_FEATURES);
+  const tickers = Math.max(...removed.values());
+  const message = `${counted(removed.size, "feature")} of up to ${counted(tickers, "ticker")} cannot be compared: today's blob lacks ${examples.join(", ")}`;
+  const evidence = { features: removed.size, tickers, examples };
+  return [...found, finding("feature_removed", { message, evidence })];
 }
 
 /** One finding per cause: that of its first feature and most severe kind, with the other features and kinds listed. */
 function causeFinding({ features, kinds }: ChangeCause, priceFactors: ReadonlyMap<string, number>): Finding {
-  const [[kind, tally], ...others] = kinds as [ChangeCause["kinds"][number], ...ChangeCause["kinds"]];
+  const [kind, tally] = kinds[0]!;
   const [name] = features;
-  const isSingle = features.length === 1;
-  const shown = features.slice(0, MAX_FEATURES);
-  const listed = shown.join(", ") + (features.length > shown.length ? " and others" : "");
-  const message = kinds.map(([kind, its]) => `${extentText(its)} ${KINDS[kind][1](its)}`).join(", and ");
-  return finding(KINDS[kind][0], {
-    ...(isSingle ? { feature: name! } : {}),
+  const evidence: AuditFacts = extent(tally);
+  if (!["filled", "erased", "late"].includes(kind)) Object.assign(evidence, size(tally));
+  if (kind === "rescaled") {
+    // Of the tickers with listed factors, how many have the factor of their prices, or its inverse as volumes do.
+    const asPrices = tally.factors.filter(({ ticker, steps }) => {
+      const price = priceFactors.get(ticker) ?? Number.NaN;
+      const own = steps[0]!.factor;
+      return [own / price, own * price].some((ratio) => Math.abs(ratio - 1) < 1e-2);
+    });
+    Object.assign(evidence, { factors: tally.factors, as_prices: asPrices.length });
+  }
+  let message = kinds.map(([kind, its]) => `${extentText(its)} ${KINDS[kind][1](its)}`).join(", and ");
+  if (features.length === 1) message = `${name}: ${message}`;
+  else {
+    const shown = features.slice(0, MAX_FEATURES);
+    const listed = shown.join(", ") + (features.length > shown.length ? " and others" : "");
+    message = `${features.length} features changed in the same way: ${listed}. For ${name}, ${message}`;
+    Object.assign(evidence, { features: features.length, first_features: shown });
+  }
+  const others = kinds.slice(1).map(([other, its]) => [KINDS[other][0], extent(its)] as const);
+  if (others.length > 0) Object.assign(evidence, { also: Object.fromEntries(others) });
+  const place = {
+    ...(features.length === 1 ? { feature: name! } : {}),
     ...onlyTicker(tally.tickers, tally.examples),
-    message: isSingle
-      ? `${name}: ${message}`
-      : `${features.length} features changed in the same way: ${listed}. For ${name}, ${message}`,
-    evidence: {
-      ...extent(tally),
-      ...(["filled", "erased", "late"].includes(kind) ? {} : size(tally)),
-      ...(kind === "rescaled"
-        ? { factors: tally.factors, as_prices: tickersAsPrices(tally, priceFactors) }
-        : {}),
-      ...(isSingle ? {} : { features: features.length, first_features: shown }),
-      ...(others.length === 0
-        ? {}
-        : { also: Object.fromEntries(others.map(([other, its]) => [KINDS[other][0], extent(its)])) }),
-    },
-  });
-}
-
-/** Of the tickers with listed factors, how many have the factor of their prices, or its inverse as volumes do. */
-function tickersAsPrices({ factors }: ChangeTally, priceFactors: ReadonlyMap<string, number>): number {
-  return factors.filter(({ ticker, steps }) => {
-    const price = priceFactors.get(ticker);
-    const own = steps[0]!.factor;
-    return price !== undefined && [own / price, own * price].some((ratio) => Math.abs(ratio - 1) < 1e-2);
-  }).length;
+  };
+  return finding(KINDS[kind][0], { ...place, message, evidence });
 }
 
 /** Mean log-returns over the whole earlier history, to see whether the vanished tickers were losers; null without prices. */
@@ -175,7 +166,6 @@ function onlyTicker(count: number, names: readonly string[]) {
   return count === 1 ? { ticker: names[0] } : {};
 }
 
-/** How many values, tickers and dates changed, and since when. */
 function extent({ values, tickers, days, examples, reach }: ChangeTally) {
   return { values, tickers, ...datesOf(days), reach_rows: reach, examples };
 }
@@ -186,11 +176,7 @@ function extentText({ values, tickers, days }: ChangeTally): string {
 }
 
 function datesOf(days: ReadonlySet<Day>) {
-  return {
-    dates: days.size,
-    first: formatDay(Math.min(...days)),
-    last: formatDay(Math.max(...days)),
-  };
+  return { dates: days.size, first: formatDay(Math.min(...days)), last: formatDay(Math.max(...days)) };
 }
 
 function datesText(days: ReadonlySet<Day>): string {
@@ -222,7 +208,6 @@ function sizeText({ values, deviations, absolute, largest }: ChangeTally): strin
   return `by ${short(average)} deviations on average and ${short(most)} at most`;
 }
 
-/** A number of two or three digits. */
 function short(value: number): string {
   return String(Number(value.toPrecision(3)));
 }

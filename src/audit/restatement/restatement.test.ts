@@ -23,20 +23,18 @@ const EARLIER = 300;
 const TODAY = 310;
 
 /** A market whose features depend only on the past. */
-function cleanMarket(seed = 1, to = TODAY, from = 0): Market {
-  const market: Market = { dates: weekdays(TODAY).slice(from, to), prices: {}, features: {} };
+function cleanMarket(seed = 1, to = TODAY): Market {
+  const market: Market = { dates: weekdays(to), prices: {}, features: {} };
   for (const [i, ticker] of TICKERS.entries()) {
     const random = seededRandom(1000 * seed + i);
     let price = 20 + 200 * random.uniform();
-    const prices = Array.from(
-      { length: TODAY },
-      () => (price *= Math.exp(0.0003 + 0.015 * random.normal())),
-    ).slice(from, to);
+    const walk = Array.from({ length: TODAY }, () => (price *= Math.exp(0.0003 + 0.015 * random.normal())));
+    const prices = walk.slice(0, to);
     market.prices[ticker] = prices;
     // Earnings come on every 60th date and stay until the next; there are none before the first.
     const figures = Array.from({ length: 6 }, () => random.normal());
     const earnings = Array.from({ length: TODAY }, (_, t) => figures[Math.floor((t - 25) / 60)] ?? null);
-    market.features[ticker] = { ...priceFeatures(prices), earnings: earnings.slice(from, to) };
+    market.features[ticker] = { ...priceFeatures(prices), earnings: earnings.slice(0, to) };
   }
   return market;
 }
@@ -63,10 +61,7 @@ const folder = mkdtempSync(join(tmpdir(), "mucast-restatement-"));
 after(() => rmSync(folder, { recursive: true }));
 
 function write(name: string, { dates, prices, features }: Market) {
-  const [featureUrl, dataExtractorUrl] = [
-    join(folder, `features-${name}.json`),
-    join(folder, `prices-${name}.json`),
-  ];
+  const [featureUrl, dataExtractorUrl] = [join(folder, `f-${name}.json`), join(folder, `p-${name}.json`)];
   writeFileSync(featureUrl, JSON.stringify({ dates, features }));
   writeFileSync(dataExtractorUrl, JSON.stringify({ dates, prices }));
   return { featureUrl, dataExtractorUrl };
@@ -80,8 +75,8 @@ function audit(previous: object | undefined, urls: { featureUrl: string; dataExt
 type Plant = (earlier: Market, today: Market) => void;
 
 /** Audits two days of a clean market after `plant` has changed the contents of the earlier day's and today's blobs. */
-function planted(plant: Plant, seed = 1): Promise<CheckResult> {
-  const [earlier, today] = [cleanMarket(seed, EARLIER), cleanMarket(seed)];
+function planted(plant: Plant): Promise<CheckResult> {
+  const [earlier, today] = [cleanMarket(1, EARLIER), cleanMarket()];
   plant(earlier, today);
   return audit(write("earlier", earlier), write("today", today));
 }
@@ -111,7 +106,6 @@ const CASES: Readonly<Record<string, readonly [plant: Plant, codes: readonly str
     true,
   ],
   "a dividend in prices of two decimals": [dividendOn(150), ["price_rescaled T02"], false],
-  "a dividend on the earlier blob's last dates": [dividendOn(EARLIER - 3), ["price_rescaled T02"], false],
   "a dividend after its end": [dividendOn(EARLIER + 5), ["price_rescaled T02"], false],
   "prices that were filled": [
     ({ prices }) => prices.T04!.fill(null, 100, 103),
@@ -184,16 +178,6 @@ for (const [name, [plant, expected, isFound]] of Object.entries(CASES))
     assert.deepEqual([codes(findings), status], [expected, isFound ? "found" : "clean"]);
   });
 
-test("two successive honest days leave no finding, on five markets", async () => {
-  for (let seed = 1; seed <= 5; seed++) {
-    const { status, findings, tests, facts } = await planted(() => undefined, seed);
-    // 20 tickers with their price and 4 features.
-    assert.deepEqual([status, findings, tests], ["clean", [], 100]);
-    const { changed, rounded, warm_up, values } = facts.feature as Record<string, unknown>;
-    assert.deepEqual([changed, rounded, warm_up, values], [0, 0, 0, 20 * 4 * EARLIER]);
-  }
-});
-
 test("a restated week of one feature is found, with its dates and size", async () => {
   const { findings } = await planted((_, { dates, features }) => {
     for (const ticker of TICKERS)
@@ -253,7 +237,10 @@ test("without an earlier blob there is nothing to run, and a single earlier blob
   assert.equal((await audit({}, today)).status, "not_run");
   const { featureUrl } = write("earlier", cleanMarket(1, EARLIER));
   const { status, tests, facts } = await audit({ featureUrl }, today);
+  // 20 tickers with 4 features.
   assert.deepEqual([status, tests, facts.data_extractor], ["clean", 80, null]);
+  const { changed, rounded, warm_up, values } = facts.feature as Record<string, unknown>;
+  assert.deepEqual([changed, rounded, warm_up, values], [0, 0, 0, 80 * EARLIER]);
 });
 
 test("swapped blobs are an error, not a clean audit", async () => {

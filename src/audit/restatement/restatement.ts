@@ -1,13 +1,12 @@
-import type { Blob } from "../../blob/open-blob.ts";
 import { MucastError } from "../../contract/errors/errors.ts";
 import { formatDay } from "../../contract/market/dates.ts";
 import { priceSeries, type TickerSeries } from "../../contract/market/ticker-series.ts";
 import type { AuditFacts } from "../../contract/output/audit-blob.ts";
 import { finiteOrNull, mean } from "../../evaluate/statistics.ts";
-import { readFeatures } from "../../ingest/read-blob.ts";
-import { type PriceBlob, readPrices } from "../../ingest/read-prices.ts";
+import type { PriceBlob } from "../../ingest/read-prices.ts";
 import { priceDates } from "../../panel/price-dates.ts";
-import { type AuditCheck, type AuditContext, type Finding, notRun, ranCheck } from "../check.ts";
+import type { AuditedBlobs } from "../audited-blobs.ts";
+import { type AuditCheck, type Finding, notRun, ranCheck } from "../check.ts";
 import { HistoryComparison, type TickerPair } from "./history-comparison.ts";
 import { featureFindings, type PastReturns, priceFindings } from "./restatement-findings.ts";
 
@@ -33,55 +32,33 @@ export const restatement: AuditCheck = {
       data_extractor: null,
       feature: null,
     };
+    const { blobs } = context;
     if (dataExtractorUrl !== undefined) {
-      await withBlobs(dataExtractorUrl, request.dataExtractorUrl, context, async (previous, current) => {
-        findings.push(...priceFindings(prices, await comparePrices(prices, previous, current, context)));
-        facts.data_extractor = factsOf(prices, previous, current);
-      });
+      const returns = await comparePrices(prices, dataExtractorUrl, request.dataExtractorUrl, blobs);
+      findings.push(...priceFindings(prices, returns));
+      facts.data_extractor = factsOf(prices, dataExtractorUrl, request.dataExtractorUrl, blobs);
       context.onStep?.(1, pairs);
     }
     if (featureUrl !== undefined) {
-      await withBlobs(featureUrl, request.featureUrl, context, async (previous, current) => {
-        const read = (blob: Blob) => readFeatures(blob, readingOf(context));
-        for await (const pair of pairTickers(read(previous), read(current))) features.add(pair);
-        findings.push(...featureFindings(features, prices.rescaled));
-        facts.feature = factsOf(features, previous, current);
-      });
+      const [before, after] = [featureUrl, request.featureUrl].map((url) => blobs.readFeatures(url));
+      for await (const pair of pairTickers(before!, after!)) features.add(pair);
+      findings.push(...featureFindings(features, prices.rescaled));
+      facts.feature = factsOf(features, featureUrl, request.featureUrl, blobs);
       context.onStep?.(pairs, pairs);
     }
     return ranCheck({ tests: prices.columns + features.columns, findings, facts });
   },
 };
 
-/** Opens an earlier day's blob and today's. */
-async function withBlobs(
-  previousUrl: string,
-  currentUrl: string,
-  { blobs }: AuditContext,
-  body: (previous: Blob, current: Blob) => Promise<void>,
-): Promise<void> {
-  const opened: Blob[] = [];
-  try {
-    for (const url of [previousUrl, currentUrl]) opened.push(await blobs.open(url));
-    await body(opened[0]!, opened[1]!);
-  } finally {
-    for (const blob of opened) await blob.close();
-  }
-}
-
-function readingOf({ signal, policy, workFolder }: AuditContext) {
-  return { workFolder, signal, limits: policy.limits };
-}
-
 /** Compares the prices of two data-extraction blobs, on the dates with a price. */
 async function comparePrices(
   comparison: HistoryComparison,
-  previous: Blob,
-  current: Blob,
-  context: AuditContext,
+  previous: string,
+  current: string,
+  blobs: AuditedBlobs,
 ): Promise<PastReturns> {
-  const before = await readPrices(previous, readingOf(context));
-  const after = await readPrices(current, readingOf(context));
+  const { prices: before } = await blobs.readPrices(previous);
+  const { prices: after } = await blobs.readPrices(current);
   const returns = { vanished: [] as number[], kept: [] as number[] };
   const there = new Set(after.tickers);
   for (const ticker of before.tickers) {
@@ -134,15 +111,21 @@ export async function* pairTickers(
 }
 
 /** The extent of the comparison. @throws MucastError invalid_data if the earlier blob ends later. */
-function factsOf(comparison: HistoryComparison, previous: Blob, current: Blob): AuditFacts {
-  const { tickers, columns, values, features, added, rounded, warmUp: warm_up, spans } = comparison;
+function factsOf(
+  comparison: HistoryComparison,
+  previous: string,
+  current: string,
+  blobs: AuditedBlobs,
+): AuditFacts {
+  const { tickers, columns, values, features, added, harmless, spans } = comparison;
   const dateOf = (day: number) => (Number.isFinite(day) ? formatDay(day) : null);
   const [end, currentEnd] = [dateOf(spans.previous.last), dateOf(spans.current.last)];
   if (currentEnd !== null && spans.previous.last > spans.current.last) {
+    const [earlier, today] = [blobs.nameOf(previous), blobs.nameOf(current)];
     throw new MucastError(
       "invalid_data",
-      `the earlier blob ${previous.name} ends on ${end}, after today's ${current.name}, which ends on ${currentEnd}; were the two blobs swapped?`,
-      { source: previous.name, end, current: current.name, current_end: currentEnd },
+      `the earlier blob ${earlier} ends on ${end}, after today's ${today}, which ends on ${currentEnd}; were the two blobs swapped?`,
+      { source: earlier, end, current: today, current_end: currentEnd },
     );
   }
   const tallies = [...features.values()].flatMap((kinds) => [...kinds.values()]);
@@ -151,8 +134,7 @@ function factsOf(comparison: HistoryComparison, previous: Blob, current: Blob): 
     columns,
     values,
     changed: tallies.reduce((sum, tally) => sum + tally.values, 0),
-    rounded,
-    warm_up,
+    ...harmless,
     previous_end: end,
     current_end: currentEnd,
     previous_start: dateOf(spans.previous.first),

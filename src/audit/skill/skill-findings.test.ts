@@ -18,24 +18,19 @@ function order(figure: number, t: number, dates: number, form: OrderFinding["for
   } as const satisfies OrderFinding;
 }
 
-test("a job is implausible if its mean IC is beyond 0.06 by more than chance", () => {
+test("a job is implausible if its figure is beyond the limit by more than chance", () => {
   assert.ok(isImplausible(order(0.094, 8.7, 100)));
   assert.ok(!isImplausible(order(0.094, 5, 100)), "the error of this one is 0.019");
   assert.ok(!isImplausible(order(0.06, 40, 1_000)));
-});
-
-test("fewer than five tickers have a higher limit", () => {
+  // Fewer than five tickers have a higher limit.
   assert.ok(!isImplausible(order(0.075, 40, 1_000, "time_series")));
   assert.ok(isImplausible(order(0.15, 10, 1_000, "time_series")));
+  assert.ok(!isImplausible({ ...order(0.5, 20, 100), figure: null, t: null }));
+  assert.ok(!isImplausible({ ...order(0.5, 20, 20), quantile: null }));
 });
 
 test("an order that the training means have is not implausible, and one that forecasts add to them is", () => {
   const found = order(0.13, 8, 250);
   assert.equal(isImplausible({ ...found, added_figure: 0.01, added_t: 1 }), false);
   assert.equal(isImplausible({ ...found, added_figure: 0.12, added_t: 8 }), true);
-});
-
-test("forecasts without an order or with too few dates are not implausible", () => {
-  assert.ok(!isImplausible({ ...order(0.5, 20, 100), figure: null, t: null }));
-  assert.ok(!isImplausible({ ...order(0.5, 20, 20), quantile: null }));
 });

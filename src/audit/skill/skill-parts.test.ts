@@ -34,14 +34,6 @@ test("orders of blocks contain every date once, in runs of a block, and are repr
   assert.equal(new Set([...blockPermutations(200, 30)].map(String)).size, 30);
 });
 
-test("the IC equals an output's", () => {
-  const rows = forecasts(0.1, seededRandom(1));
-  const { ic_mean, dates } = crossSectionOf(rows);
-  const found = permutedSkill(rows, 3)!;
-  assert.ok(Math.abs(found.icMean! - ic_mean!) < 1e-12);
-  assert.equal(found.dates, dates);
-});
-
 test("the means of permuted labels equal plain loops", () => {
   const rows = forecasts(0.02, seededRandom(2));
   const days = [...new Set(rows.flatMap((row) => [...row.days]))].sort((a, b) => a - b);
@@ -56,6 +48,9 @@ test("the means of permuted labels equal plain loops", () => {
     return crossSectionOf(moved).ic_mean!;
   });
   const found = permutedSkill(rows, 6)!;
+  const { ic_mean, dates } = crossSectionOf(rows);
+  assert.ok(Math.abs(found.icMean! - ic_mean!) < 1e-12);
+  assert.equal(found.dates, dates);
   assert.ok(Math.abs(found.highestPermuted - Math.max(...means)) < 1e-12);
   assert.equal(found.rank, 1 + means.filter((mean) => mean >= found.icMean!).length);
   assert.equal(found.p, found.rank / 7);
@@ -64,13 +59,13 @@ test("the means of permuted labels equal plain loops", () => {
 test("skill is first among its permutations, and shuffled labels are anywhere", () => {
   assert.equal(permutedSkill(forecasts(0.3, seededRandom(3)), 19)!.p, 0.05);
   const ps = Array.from(
-    { length: 60 },
+    { length: 40 },
     (_, seed) => permutedSkill(forecasts(0, seededRandom(100 + seed)), 19)!.p,
   );
-  // Uniform in twentieths: 6 of 60 are expected at 0.1 or less, 30 at 0.5 or less.
-  assert.ok(ps.filter((p) => p <= 0.1).length <= 13, String(ps));
+  // Uniform in twentieths: 4 of 40 are expected at 0.1 or less, 20 at 0.5 or less.
+  assert.ok(ps.filter((p) => p <= 0.1).length <= 10, String(ps));
   const half = ps.filter((p) => p <= 0.5).length;
-  assert.ok(half >= 18 && half <= 42, String(half));
+  assert.ok(half >= 11 && half <= 29, String(half));
 });
 
 test("fewer than five blocks, two tickers, and unknown labels are not judged", () => {
@@ -82,19 +77,6 @@ test("fewer than five blocks, two tickers, and unknown labels are not judged", (
     realised: row.realised.map(() => Number.NaN),
   }));
   assert.equal(permutedSkill(open, 19), undefined);
-});
-
-test("orders in which forecasts and labels meet on no date are no evidence of skill", () => {
-  const random = seededRandom(5);
-  const rows = Array.from({ length: 30 }, (_, k) => {
-    const first = Math.floor(k / 3) * BLOCK_DATES;
-    const days = Int32Array.from({ length: BLOCK_DATES }, (_, i) => first + i);
-    const realised = Float64Array.from(days, () => random.normal());
-    return { ticker: `S${k}`, days, predicted: realised, realised };
-  });
-  const { icMean, p } = permutedSkill(rows, 19)!;
-  assert.ok(Math.abs(icMean! - 1) < 1e-9);
-  assert.equal(p, 1);
 });
 
 const TICKERS = 20;
@@ -116,18 +98,14 @@ function market(
 
 const partsOf = (...given: Parameters<typeof market>) => skillParts(market(...given), 19)!;
 
-test("forecasts that know only which tickers are better have skill in lasting differences", () => {
+test("forecasts that know which tickers are better have lasting skill, and those that know the next return timing", () => {
   const random = seededRandom(1);
-  const { lasting, timing } = partsOf(random, (_, __, quality) => quality + 0.2 * random.normal());
-  assert.ok(lasting.icMean! > 0.1 && lasting.t! > 10, JSON.stringify(lasting));
-  assert.ok(Math.abs(timing.icMean!) < 0.03, JSON.stringify(timing));
-});
-
-test("forecasts that know the next return have skill only in their timing", () => {
-  const random = seededRandom(2);
-  const { lasting, timing } = partsOf(random, (next, _, quality) => next - quality + 3 * random.normal());
-  assert.ok(timing.icMean! > 0.2 && timing.p === 0.05, JSON.stringify(timing));
-  assert.ok(Math.abs(lasting.icMean!) < 0.04, JSON.stringify(lasting));
+  const better = partsOf(random, (_, __, quality) => quality + 0.2 * random.normal());
+  assert.ok(better.lasting.icMean! > 0.1 && better.lasting.t! > 10, JSON.stringify(better));
+  assert.ok(Math.abs(better.timing.icMean!) < 0.03, JSON.stringify(better));
+  const timely = partsOf(random, (next, _, quality) => next - quality + 3 * random.normal());
+  assert.ok(timely.timing.icMean! > 0.2 && timely.timing.p === 0.05, JSON.stringify(timely));
+  assert.ok(Math.abs(timely.lasting.icMean!) < 0.04, JSON.stringify(timely));
 });
 
 test("forecasts without skill show none in either part, even if they follow past returns", () => {

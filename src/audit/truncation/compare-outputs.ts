@@ -15,11 +15,9 @@ interface OutputPair {
   readonly whole: string;
   readonly cut: string;
   readonly date: string;
-  /** Of the labels. */
   readonly delay: number;
 }
 
-/** The extent of the comparison. */
 export interface Compared {
   tickers: number;
   /** Forecasts dated up to the cut. */

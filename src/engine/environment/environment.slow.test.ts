@@ -12,22 +12,18 @@ const ROOT = fileURLToPath(new URL("../../..", import.meta.url));
 
 const copied = CopiedPackage.forTests();
 
-const INSTALL = `m.installEnvironment({ flavour: "ml", report: () => undefined })`;
-
 test("does not wait for a process that a command leaves behind", async () => {
   const { code, stdout } = await runCommand("/bin/sh", ["-c", "sleep 3600 & echo $!; exit 3"]);
   process.kill(Number(stdout), "SIGKILL");
   assert.equal(code, 3);
 });
 
-describe("in a checkout", () => {
-  test("the environment is in the checkout, and set-up of an existing one prints and does nothing", async () => {
-    const found = findEnvironment("ml");
-    assert.ok(process.env.MUCAST_PYTHON || found.python.startsWith(join(ROOT, ".mucast", "env", "ml-")));
-    const lines: string[] = [];
-    assert.deepEqual(await installEnvironment({ flavour: "ml", report: (line) => lines.push(line) }), found);
-    assert.deepEqual(lines, []);
-  });
+test("the environment of a checkout is in it, and set-up of an existing one prints and does nothing", async () => {
+  const found = findEnvironment("ml");
+  assert.ok(process.env.MUCAST_PYTHON || found.python.startsWith(join(ROOT, ".mucast", "env", "ml-")));
+  const lines: string[] = [];
+  assert.deepEqual(await installEnvironment({ flavour: "ml", report: (line) => lines.push(line) }), found);
+  assert.deepEqual(lines, []);
 });
 
 describe("in an installed package", () => {
@@ -58,7 +54,7 @@ describe("in an installed package", () => {
       ["some/python", resolve("some/python")],
       ["python3.12", "python3.12"],
     ] as const) {
-      const { stdout } = await copied.evaluate(INSTALL, "/nowhere", named);
+      const { stdout } = await copied.evaluate(`m.installEnvironment({ flavour: "ml" })`, "/nowhere", named);
       assert.deepEqual(JSON.parse(stdout), { python });
     }
   });

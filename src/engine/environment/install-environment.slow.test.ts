@@ -1,9 +1,8 @@
 import assert from "node:assert/strict";
-import { type ChildProcessByStdio, spawn } from "node:child_process";
+import { spawn } from "node:child_process";
 import { chmodSync, mkdirSync, readdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
-import type { Readable, Writable } from "node:stream";
 import { describe, test } from "node:test";
 import { fileURLToPath } from "node:url";
 import { CopiedPackage } from "./copied-package.testing.ts";
@@ -32,22 +31,20 @@ async function install(path: string): Promise<string> {
 }
 
 describe("the Python for a new environment", () => {
-  const refused: [string, () => string, RegExp][] = [
-    [
-      "is missing",
-      () => "/nowhere",
-      /^engine_unavailable mucast needs Python 3\.11 to 3\.14, and there is no python3 on the path; install one$/,
-    ],
-    ["is old", () => fakePython("python3", 9), /there is only Python 3\.9\.1 at \S+python3 on the path/],
-    ["has no pip", () => fakePython("python3", 12, false), /Python 3\.12\.1 at \S+ has no pip; install it/],
-  ];
-  for (const [what, path, sentence] of refused) {
-    test(`${what}: one sentence names what was found`, async () => {
+  test("is named in one sentence if it is missing, old or has no pip", async () => {
+    for (const [path, sentence] of [
+      [
+        () => "/nowhere",
+        /^engine_unavailable mucast needs Python 3\.11 to 3\.14, and there is no python3 .*; install one$/,
+      ],
+      [() => fakePython("python3", 9), /there is only Python 3\.9\.1 at \S+python3 on the path/],
+      [() => fakePython("python3", 12, false), /Python 3\.12\.1 at \S+ has no pip; install it/],
+    ] as const) {
       const output = await install(path());
       assert.match(output, sentence);
       assert.equal(output.split("\n").length, 1);
-    });
-  }
+    }
+  });
 
   test("is another one if python3 is too old or prints no answer", async () => {
     const bin = fakePython("python3.12", 12);
@@ -65,24 +62,11 @@ describe("the Python for a new environment", () => {
 
 const SCRIPT = fileURLToPath(new URL("../../../test/engine/build-in-a-process.ts", import.meta.url));
 
-/** A set-up in its own process, with its output. */
-class SetUp {
-  readonly process: ChildProcessByStdio<Writable, Readable, null>;
-  readonly #words: AsyncIterator<string>;
-
-  constructor() {
-    this.process = spawn(process.execPath, [SCRIPT, copied.folder], { stdio: ["pipe", "pipe", "inherit"] });
-    this.#words = createInterface({ input: this.process.stdout })[Symbol.asyncIterator]();
-  }
-
-  /** Its next word; undefined at its end. */
-  async says(): Promise<string | undefined> {
-    return (await this.#words.next()).value;
-  }
-
-  goOn(): void {
-    this.process.stdin.end();
-  }
+/** A set-up in its own process, with its next word of output; undefined at its end. */
+function setUp() {
+  const child = spawn(process.execPath, [SCRIPT, copied.folder], { stdio: ["pipe", "pipe", "inherit"] });
+  const words = createInterface({ input: child.stdout })[Symbol.asyncIterator]();
+  return { child, says: async () => (await words.next()).value as string | undefined };
 }
 
 describe("a folder that is built", { timeout: 600_000 }, () => {
@@ -91,25 +75,25 @@ describe("a folder that is built", { timeout: 600_000 }, () => {
   test("appears once it is complete, replaces an incomplete one, and is built once by two processes", async () => {
     mkdirSync(join(copied.folder, "made"));
     writeFileSync(join(copied.folder, "made", "rest"), "");
-    const first = new SetUp();
+    const first = setUp();
     assert.equal(await first.says(), "filling");
     assert.deepEqual(made(), ["rest"]);
-    const second = new SetUp();
+    const second = setUp();
     const lock = join(copied.folder, ".set-up-lock");
     assert.equal(await second.says(), `setup: waiting for another set-up, which holds ${lock}`);
-    first.goOn();
+    first.child.stdin.end();
     assert.equal(await first.says(), "built");
     assert.deepEqual(made(), ["content", "mucast-environment.json"]);
     assert.equal(await second.says(), "found");
   });
 
   test("is built again after a killed first attempt, which leaves nothing behind", async () => {
-    const killed = new SetUp();
+    const killed = setUp();
     assert.equal(await killed.says(), "filling");
-    killed.process.kill("SIGKILL");
+    killed.child.kill("SIGKILL");
     assert.equal(await killed.says(), undefined);
-    const next = new SetUp();
-    next.goOn();
+    const next = setUp();
+    next.child.stdin.end();
     assert.deepEqual([await next.says(), await next.says()], ["filling", "built"]);
     assert.deepEqual(readdirSync(copied.folder).sort(), [".set-up-lock", "made"]);
   });

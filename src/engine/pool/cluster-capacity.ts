@@ -10,7 +10,7 @@ export interface Capacity {
   readonly gpus: number;
 }
 
-/** The number of threads that a joint network can keep busy; SLOTS of mucast_engine.networks.joint.objective. */
+/** The number of threads that a joint network can keep busy; SLOTS of mucast_engine.networks.joint. */
 const JOINT_THREADS = 4;
 
 /** The number of threads of a joint network's task. It does not affect any byte. */

@@ -22,31 +22,14 @@ useFakeCluster((made) => {
 
 describe("a pool with a cluster", options, () => {
   test("starts a gateway in place of a host, and passes it only Ray's variables of the environment", async (t) => {
-    const given = {
-      RAY_AUTH_MODE: "token",
-      RAY_AUTH_TOKEN: "0123456789abcdef",
-      RAY_TLS_CA_CERT: "/ca.pem",
-      RAY_USE_TLS: "1",
-    };
+    const given = { RAY_AUTH_MODE: "token", RAY_AUTH_TOKEN: "0123456789abcdef", RAY_USE_TLS: "1" };
     setVariables(t, { ...given, RAY_ADDRESS: "elsewhere", DATABASE_URL: "postgresql://secret" });
     const { pool, process: started } = await cluster.connected({
       kernelLevel: "x86-64-v3",
       libraries: ["a", "b"],
     });
-    assert.deepEqual(started.args, [
-      ...[
-        "-s",
-        "-P",
-        "-m",
-        "mucast_engine",
-        "cluster",
-        "--libraries",
-        "a,b",
-        "--folder",
-        cluster.fixture.folder,
-      ],
-      ...["--engine", CLUSTER.url],
-    ]);
+    const shown = `-s -P -m mucast_engine cluster --libraries a,b --folder ${cluster.fixture.folder} --engine ${CLUSTER.url}`;
+    assert.equal(started.args.join(" "), shown);
     assert.equal(started.env.MUCAST_KERNEL_LEVEL, "x86-64-v3");
     const names = Object.keys(started.env).filter((name) => /^(RAY|DATABASE)/.test(name));
     assert.deepEqual(names.sort(), Object.keys(given));
@@ -82,25 +65,18 @@ describe("a pool with a cluster", options, () => {
     ]);
   });
 
-  test("waits while a cluster has no node", async () => {
+  test("waits while a cluster has no node, and reports what waits", async () => {
     const { pool, process: started, notices } = await cluster.connected({}, { slots: 0 });
     const running = pool.run(cluster.task("A"));
     started.say({ event: "delayed", message: "the cluster has no node for tasks" });
     started.say({ event: "slots", slots: 1, added: ["10.0.0.9"], lost: [] });
-    started.say(resultOf(await started.started()));
+    const given = await started.started();
+    started.say({ event: "delayed", id: given.id, message: "no node has 4 free cores" }, resultOf(given));
     await running;
-    assert.equal(notices[0], "the cluster has no node for tasks");
-  });
-
-  test("fails tasks that wait for a node once the gateway has waited long enough", async () => {
-    const { pool, process: started } = await cluster.connected({}, { slots: 0 });
-    const running = rejection(pool.run(cluster.task("A")));
-    const message = "the cluster has had no node for tasks, for 300 s (10.0.0.1: the node was lost)";
-    const lost = [{ name: "10.0.0.1", reason: "the node was lost" }];
-    started.say({ event: "failed", code: "engine_unavailable", message, data: { lost } });
-    const { code, data } = await running;
-    assert.equal(code, "engine_unavailable");
-    assert.deepEqual(data, { lost, engine: CLUSTER.url });
+    assert.deepEqual(
+      [notices[0], notices[2]],
+      ["the cluster has no node for tasks", "A: no node has 4 free cores"],
+    );
   });
 
   test("fails a task on which two nodes were lost, with a clear message, and goes on with the others", async () => {
@@ -120,15 +96,6 @@ describe("a pool with a cluster", options, () => {
     assert.equal(error.data.ticker, "DOOM");
     started.say(resultOf(await started.started()));
     await other;
-  });
-
-  test("reports which task waits for what", async () => {
-    const { pool, process: started, notices } = await cluster.connected();
-    const running = pool.run(cluster.task("A"));
-    const given = await started.started();
-    started.say({ event: "delayed", id: given.id, message: "no node has 4 free cores" }, resultOf(given));
-    await running;
-    assert.deepEqual(notices, ["A: no node has 4 free cores"]);
   });
 
   test("reserves the threads of a joint network, a GPU for a task that uses one, and memory", async () => {
@@ -185,5 +152,116 @@ describe("a pool with a cluster", options, () => {
     second.greet();
     second.say(resultOf(await second.started()));
     await other;
+  });
+});
+
+describe("a gateway that ends", options, () => {
+  test("is started again once, and its tasks are retried", async () => {
+    const { pool, process: started } = await cluster.connected();
+    const running = pool.run(cluster.task("A"));
+    await started.started();
+    started.kill();
+    const second = await cluster.gateway.started();
+    second.greet();
+    const error = rejection(pool.run(cluster.task("B")));
+    second.say(resultOf(await second.started()));
+    await running;
+    second.kill();
+    const { code, message, data } = await error;
+    assert.equal(code, "engine_crashed");
+    assert.equal(message, "the gateway to ray://127.0.0.1:10001 ended twice (signal SIGKILL)");
+    assert.equal(data.engine, CLUSTER.url);
+  });
+
+  test("and cannot reconnect fails as engine_crashed, with the reason", async () => {
+    for (const end of ["told", "silent"]) {
+      const { pool, process: started } = await cluster.connected();
+      const error = rejection(pool.run(cluster.task("A")));
+      await started.started();
+      started.kill();
+      const second = await cluster.gateway.started();
+      assert.deepEqual(second.args.slice(-2), ["--seconds", "300"]);
+      const message = `${CLUSTER.url} does not answer`;
+      if (end === "told") second.say({ event: "failed", code: "engine_unavailable", message, data: {} });
+      else second.kill();
+      const { code, message: said } = await error;
+      assert.equal(code, "engine_crashed");
+      assert.match(said, /^the cluster ray:\S+ was lost, and a new connection failed: /);
+      if (end === "told") assert.ok(said.endsWith(message), said);
+      await pool.close();
+    }
+  });
+
+  test("and finds other versions when it is back does not continue the job", async () => {
+    const { pool, process: started } = await cluster.connected();
+    const error = rejection(pool.run(cluster.task("A")));
+    await started.started();
+    started.kill();
+    const second = await cluster.gateway.started();
+    second.greet({ versions: { ...GREETING.versions, numpy: "2.5.0" } });
+    const { code, message } = await error;
+    assert.equal(code, "engine_crashed");
+    assert.match(message, /has other versions or processors than it had when the job began/);
+  });
+
+  test("before its greeting fails as engine_unavailable and names the cluster", async () => {
+    const pool = cluster.fixture.start({ python: "/bin/false", cluster: CLUSTER });
+    const { code, message } = await rejection(pool.run(cluster.task("A")));
+    assert.equal(code, "engine_unavailable");
+    assert.match(
+      message,
+      /^the gateway to ray:\/\/127\.0\.0\.1:10001 ended before it was connected \(exit code 1\)/,
+    );
+  });
+
+  test("when the pool is closed leaves no task and no process", async () => {
+    const { pool, process: started } = await cluster.connected();
+    const running = rejection(pool.run(cluster.task("A")));
+    await started.started();
+    await pool.close();
+    assert.equal((await running).code, "canceled");
+    assert.equal(isRunning(started.pid), false);
+  });
+});
+
+describe("a cluster that cannot be used", options, () => {
+  test("fails every task with the gateway's code, message and data", async () => {
+    const { pool, process: started } = await cluster.connected();
+    const failing = ["A", "B", "C"].map((name) => rejection(pool.run(cluster.task(name))));
+    await started.started();
+    const said = { message: "the node 10.0.0.2 has numpy 2.3.0, not 2.4.0", data: { node: "10.0.0.2" } };
+    started.say({ event: "failed", code: "engine_crashed", ...said });
+    for (const { code, message, data } of await Promise.all(failing))
+      assert.deepEqual(
+        [code, message, data],
+        [
+          "engine_crashed",
+          `ray://127.0.0.1:10001: ${said.message}`,
+          { node: "10.0.0.2", engine: CLUSTER.url },
+        ],
+      );
+    assert.equal(isRunning(started.pid), false);
+  });
+
+  test("is reported before any greeting, without the token, wherever a library has printed it", async (t) => {
+    setVariables(t, { RAY_AUTH_TOKEN: "0123456789abcdef" });
+    const lines: string[] = [];
+    const pool = cluster.fixture.start({
+      python: cluster.gateway.python,
+      cluster: CLUSTER,
+      log: (line) => lines.push(line),
+    });
+    const started = await cluster.gateway.started();
+    started.sayLine("printed 0123456789abcdef");
+    started.say({
+      event: "failed",
+      code: "engine_unavailable",
+      message: "0123456789abcdef is wrong",
+      data: {},
+    });
+    const error = await rejection(pool.greeting);
+    assert.match(error.message, /: <token> is wrong$/);
+    await pool.close();
+    assert.deepEqual(lines, ["printed <token>"]);
   });
 });

@@ -1,6 +1,6 @@
 /**
  * What remains when a command's job is stopped by a signal, or its node process is killed. The tests wait for a line on stderr or for
- * processes and files, never for a time. For deaths of the engine's processes, see src/engine/pool/pool-deaths.slow.test.ts.
+ * processes and files, never for a time. For deaths of the engine's processes, see src/engine/pool/pool-ends.slow.test.ts.
  */
 import assert from "node:assert/strict";
 import { existsSync, readdirSync } from "node:fs";

@@ -1,15 +1,33 @@
 """S networks of one shape as one: their weights are the rows of a matrix, their forward passes one batched pass."""
 
+import math
 from collections.abc import Sequence
 from typing import TypeVar
 
 import torch
 from torch import Tensor, nn
+from torch.autograd.graph import saved_tensors_hooks
 from torch.func import functional_call, vmap
 from torch.nn.attention import SDPBackend, sdpa_kernel
 
+from mucast_engine.networks.architectures import Network, parameter_count
+from mucast_engine.networks.encoders import LstmEncoder
 from mucast_engine.networks.losses import Labels, LossName, make_loss
-from mucast_engine.networks.lstm import LstmEncoder
+from mucast_engine.networks.stack.samples import PREDICTED_TOGETHER
+
+# What even a small GPU has to spare beside its display, PyTorch's kernels and the graphs' own pools. A fixed bound, so
+# that no result depends on the available GPU.
+STACK_BYTES = 2 << 30
+# Weights, those of the last step, their average and the best, gradient, two moments, and the temporary values of the
+# backward pass and the optimiser.
+COPIES_OF_WEIGHTS = 14
+# What the backward pass keeps, and as much again for its temporary values.
+BACKWARD = 2
+# A mask, its bits, and their int64 indices.
+BYTES_OF_A_MASK = 4 + 1 + 2 + 8
+FLOAT_BYTES = 4
+
+N = TypeVar("N", bound=nn.Module)
 
 
 class StackedNetwork:
@@ -27,13 +45,14 @@ class StackedNetwork:
         weights = {
             name: piece.unflatten(1, shape) for (name, shape), piece in zip(self._shapes.items(), pieces, strict=True)
         }
+
+        def forward(weights: dict[str, Tensor], windows: Tensor, masks: list[Tensor]) -> Tensor:
+            predictions: Tensor = functional_call(self._network, weights, (windows, iter(masks) if masks else None))
+            return predictions
+
         # The only form of attention whose parts can be stacked on every device.
         with sdpa_kernel(SDPBackend.MATH):
-            return vmap(self._forward)(weights, windows, list(masks))
-
-    def _forward(self, weights: dict[str, Tensor], windows: Tensor, masks: list[Tensor]) -> Tensor:
-        predictions: Tensor = functional_call(self._network, weights, (windows, iter(masks) if masks else None))
-        return predictions
+            return vmap(forward)(weights, windows, list(masks))
 
 
 def stacked_losses(name: LossName, predictions: Tensor, labels: Labels, means: Tensor) -> Tensor:
@@ -45,14 +64,6 @@ def stacked_losses(name: LossName, predictions: Tensor, labels: Labels, means: T
         return measure.total(predictions, own) / (denominator + (denominator == 0))
 
     return vmap(loss)(predictions, *labels, means)
-
-
-def stacked_values(weights: Sequence[Tensor], device: torch.device) -> Tensor:
-    """First weights (p) of each network as rows."""
-    return torch.stack(list(weights)).to(device)
-
-
-N = TypeVar("N", bound=nn.Module)
 
 
 class LstmCells(nn.Module):
@@ -89,3 +100,34 @@ def unfused(network: N) -> N:
         if isinstance(module, LstmEncoder):
             module.layers = nn.ModuleList(LstmCells(layer) for layer in module.layers if isinstance(layer, nn.LSTM))
     return network
+
+
+def networks_at_once(network: Network, *, rows: int, features: int, lookback: int, batch_size: int) -> int:
+    """How many networks fit into STACK_BYTES, at least 1. `rows` of the longest ticker; `batch_size` windows per step.
+
+    A step is simulated on the meta device, whose tensors have a size and no numbers.
+    """
+    batch = max(batch_size, PREDICTED_TOGETHER)
+    weights, shapes = parameter_count(network), network.encoder.mask_shapes(batch)
+    kept = bytes_kept(network, (1, batch, lookback, features))
+    floats = COPIES_OF_WEIGHTS * weights + rows * features + batch * lookback * features
+    masks = sum(math.prod(shape) for shape in shapes)
+    return max(1, STACK_BYTES // (FLOAT_BYTES * floats + BACKWARD * kept + BYTES_OF_A_MASK * masks))
+
+
+def bytes_kept(network: Network, windows: tuple[int, int, int, int]) -> int:
+    """Bytes that the forward pass of one network keeps for its backward pass, without its weights."""
+    meta = torch.device("meta")
+    stack = StackedNetwork(network, torch.empty(1, parameter_count(network), device=meta))
+    masks = [torch.empty(1, *shape, device=meta) for shape in network.encoder.mask_shapes(windows[1])]
+    storages: dict[int, int] = {stack.values.untyped_storage()._cdata: 0}
+
+    def keep(tensor: Tensor) -> Tensor:
+        storage = tensor.untyped_storage()
+        storages.setdefault(storage._cdata, storage.nbytes())
+        return tensor
+
+    with saved_tensors_hooks(keep, lambda tensor: tensor):
+        last = stack(torch.empty(windows, device=meta), masks)
+    del last
+    return sum(storages.values())

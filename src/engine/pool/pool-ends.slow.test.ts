@@ -13,7 +13,8 @@ import {
   rejection,
   until,
 } from "../../../test/engine/pool-fixture.ts";
-import { IN_RELEASE_TIER, WHOLE_MATRIX } from "../../../test/whole-matrix.testing.ts";
+import { WHOLE_MATRIX } from "../../../test/whole-matrix.testing.ts";
+import { isRunning } from "../../contract/machine/process-stat.ts";
 
 let fixture: PoolFixture;
 beforeEach(() => {
@@ -55,19 +56,7 @@ describe("a worker that is killed during a fit", LINUX_ONLY, () => {
 });
 
 describe("a host that is killed", LINUX_ONLY, () => {
-  test("once is started again, and its tasks are retried", IN_RELEASE_TIER, async () => {
-    const pool = fixture.start();
-    let killed = false;
-    const disturbed = await pool.run(fixture.task(QUICK), {
-      onProgress: () => {
-        if (!killed) process.kill(engineProcesses(fixture.folder).hosts[0]!, "SIGKILL");
-        killed = true;
-      },
-    });
-    assert.equal(bytesOf(disturbed), bytesOf(await pool.run(fixture.task(QUICK))));
-  });
-
-  test("twice fails every task as engine_crashed", async () => {
+  test("is started again once, and its tasks are retried; twice fails every task as engine_crashed", async () => {
     const pool = fixture.start();
     const failing = [ENDLESS, ENDLESS, ENDLESS].map((task) => rejection(pool.run(fixture.task(task))));
     await fixture.worker();
@@ -107,29 +96,73 @@ describe("when the node process is killed", LINUX_ONLY, () => {
   }
 });
 
-describe("memory", LINUX_ONLY, () => {
-  test("over the limit fails the task with a clear message, and another task continues", async () => {
+describe("memory over the limit", LINUX_ONLY, () => {
+  test("fails the task with a clear message, and another task continues", async () => {
     const pool = fixture.start({ libraries: ["lightgbm", "catboost"], memoryLimitBytes: 700 * 2 ** 20 });
-    const [error] = await Promise.all([
-      rejection(pool.run(fixture.task(HUNGRY, { label: "BIG" }))),
-      pool.run(fixture.task(QUICK)),
-    ]);
-    assert.equal(error.code, "engine_crashed");
-    assert.equal(error.data.ticker, "BIG");
+    const big = rejection(pool.run(fixture.task(HUNGRY, { label: "BIG" })));
+    await pool.run(fixture.task(QUICK));
+    const error = await big;
+    assert.deepEqual([error.code, error.data.ticker], ["engine_crashed", "BIG"]);
     assert.match(error.message, /it held \d+ MiB of memory .* over the limit of 700 MiB/);
     assert.equal((error.data.deaths as string[]).length, 1, "a second attempt would have ended the same way");
     await pool.run(fixture.task(QUICK));
   });
-});
 
-test(
-  "where this process and the host hold more than the limit, no ticker is to blame",
-  LINUX_ONLY,
-  async () => {
+  test("where this process and the host hold it blames no ticker", async () => {
     const pool = fixture.start({ memoryLimitBytes: 16 * 2 ** 20 });
     const error = await rejection(pool.run(fixture.task(ENDLESS)));
     assert.equal(error.code, "out_of_memory");
     assert.match(error.message, /the job's processes held \d+ MiB of memory, over the limit of 16 MiB/);
     assert.equal(await rejection(pool.run(fixture.task(QUICK))), error);
-  },
-);
+  });
+});
+
+describe("an aborted task", LINUX_ONLY, () => {
+  test("has its worker killed during a fit and rejects with the reason, and the pool continues", async () => {
+    const pool = fixture.start({ workers: 1 });
+    const stop = new AbortController();
+    const running = pool.run(fixture.task(ENDLESS), { signal: stop.signal });
+    const pid = await fixture.worker();
+    const reason = new Error("no longer wanted");
+    stop.abort(reason);
+    await assert.rejects(running, reason);
+    assert.equal(isRunning(pid), false);
+    await pool.run(fixture.task(QUICK));
+  });
+
+  test("has its worker killed although the host is stopped, and the pool continues with another host", async (t) => {
+    const pool = fixture.start({ workers: 1 });
+    const stop = new AbortController();
+    const reason = new Error("no longer wanted");
+    const running = assert.rejects(pool.run(fixture.task(ENDLESS), { signal: stop.signal }), reason);
+    const pid = await fixture.worker();
+    const [host] = engineProcesses(fixture.folder).hosts;
+    process.kill(host!, "SIGSTOP");
+    t.mock.timers.enable({ apis: ["setTimeout"] });
+    stop.abort(reason);
+    t.mock.timers.tick(5_000);
+    t.mock.timers.reset();
+    await running;
+    assert.equal(isRunning(host!), false);
+    await until(() => !isRunning(pid) || undefined);
+    await pool.run(fixture.task(QUICK));
+  });
+});
+
+describe("closing", LINUX_ONLY, () => {
+  test("kills running tasks, fails waiting ones, and leaves no process", async () => {
+    const pool = fixture.start({ workers: 1 });
+    const stop = new AbortController();
+    const tasks = [ENDLESS, QUICK].map((estimator) => rejection(pool.run(fixture.task(estimator))));
+    const waiting = pool.run(fixture.task(QUICK), { signal: stop.signal });
+    await fixture.worker();
+    // One that waits rejects at once if it is aborted, and one that was aborted before never starts.
+    stop.abort(new Error("too late"));
+    await assert.rejects(waiting, /too late/);
+    await assert.rejects(pool.run(fixture.task(QUICK), { signal: stop.signal }), /too late/);
+    await Promise.all([pool.close(), pool.close()]);
+    assert.deepEqual(engineProcesses(fixture.folder), { hosts: [], workers: [] });
+    for (const error of await Promise.all(tasks)) assert.equal(error.code, "canceled");
+    assert.equal((await rejection(pool.run(fixture.task(QUICK)))).code, "canceled");
+  });
+});
