@@ -8,7 +8,7 @@ export type Unit = "number" | "share" | "return" | "count" | ComparedUnit;
  */
 export type ComparedUnit = "ic" | "r2" | "coverage" | "rmse" | "mu" | "t" | "sum" | "ratio";
 
-interface ComparedFormat {
+export interface ComparedFormat {
   readonly decimals: number;
   readonly factor: number;
   readonly symbol: string;
