@@ -26,10 +26,7 @@ export interface Member {
 /** What a value begins with. */
 type Beginning = "object" | "array" | "other";
 
-function beginning(letter: string): Beginning {
-  if (letter === "{") return "object";
-  return letter === "[" ? "array" : "other";
-}
+const BEGINNINGS: Readonly<Record<string, Beginning>> = { "{": "object", "[": "array" };
 
 /**
  * Splits a JSON document into pieces that JSON.parse can read, while its bytes arrive. It goes down into objects and arrays as its caller
@@ -75,7 +72,7 @@ export class JsonScanner {
 
   /** What the next value begins with. */
   async next(): Promise<Beginning> {
-    return beginning((await this.#peek()).letter);
+    return BEGINNINGS[(await this.#peek()).letter] ?? "other";
   }
 
   /** The keys of the object that is next. The caller reads, goes down into or skips each value before it asks for the next key. */
@@ -141,7 +138,7 @@ export class JsonScanner {
       };
       return {
         key,
-        begins: beginning(String.fromCharCode(bytes[afterSpace(bytes, colon + 1, end)]!)),
+        begins: BEGINNINGS[String.fromCharCode(bytes[afterSpace(bytes, colon + 1, end)]!)] ?? "other",
         get value() {
           return read();
         },

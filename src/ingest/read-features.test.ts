@@ -25,6 +25,7 @@ async function read(
   const features = readFeatures(sourceOf(chunksOf(document), "features.json"), options);
   for await (const { ticker, days, columns, values } of features) {
     const n = days.length;
+    assert.equal(values.buffer.byteLength, values.byteLength, "memory for more than the values");
     const table = columns.map((name, j): [string, number[]] => [
       name,
       [...values.subarray(j * n, (j + 1) * n)],
@@ -90,7 +91,16 @@ describe("a feature blob", () => {
     const days = Array.from({ length: Math.ceil(2 ** 27 / MAX_COLUMNS) + 3 }, (_, i) => formatDay(i));
     const byDay = Object.fromEntries(days.map((day) => [day, 1]));
     const row = Object.fromEntries(columns.slice(2).map((name) => [name, 1]));
+    const sparse = Array.from({ length: 60_000 }, (_, i) => [`c${i}`, { [D1]: 1 }]);
+    const { maxRSS } = process.resourceUsage();
+    const refused = read({ A: { x: byDay, ...Object.fromEntries(sparse) } });
+    await assert.rejects(refused, { code: "too_large", message: /has more than 10000 columns/ });
+    assert.ok(process.resourceUsage().maxRSS - maxRSS < 2 ** 20, "it took more than 1 GiB");
     for (const [document, message] of [
+      [
+        { A: { x: Array(2 ** 20).fill(1), ...Object.fromEntries(columns.map((name) => [name, []])) } },
+        /has more than 10000 columns/,
+      ],
       [{ A: Object.fromEntries(columns.map((name) => [name, {}])) }, /has more than 10000 columns/],
       [[{ ticker: "A", date: D1, ...row, x: 1, y: 2 }], /has more than 10000 columns/],
       [

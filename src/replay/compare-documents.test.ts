@@ -194,6 +194,12 @@ test("an output of another version may lack only what later versions added", asy
   assert.deepEqual(ticker.summary?.first, { path: "mu.B", replayed: 2 });
 });
 
+test("an entry that only one document has does not hold up the others", async () => {
+  const compared = compareTexts('{"mu":{"X":1,"A":nul}}', '{"mu":{"A":1,"B":2,"C":nul}}');
+  // The fault that comes first.
+  await assert.rejects(compared, { message: /^a\.json/ });
+});
+
 test("a value that is not JSON is refused where the documents differ", async () => {
   for (const value of ["nul", "01", '"\\x"', "[1,,2]", "{1}", '{"a":1,,}'])
     await assert.rejects(compareTexts(`{"mu":${value}}`, '{"mu":1}'), { code: "unreadable_blob" }, value);
