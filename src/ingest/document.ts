@@ -201,7 +201,7 @@ class Container {
     } else if (begins === "array") {
       const records = new RowTable(this.#reading, true);
       if (name === "data" && (this.#split.columns ?? this.#split.index) !== undefined) this.#split.data = [];
-      /** The first element tells whether all are rows of a split table, or records. */
+      /** Rows of a split table, or else records, as the first element is. */
       let isSplit: boolean | undefined;
       for await (const piece of this.#json.elements()) {
         const [first] = piece.value;
@@ -248,7 +248,7 @@ class Container {
   }
 }
 
-/** Adds an array of records, perhaps of several tickers. @throws MucastError invalid_data. */
+/** Adds an array of records. @throws MucastError invalid_data. */
 function addRecords(table: RowTable, piece: Piece, reading: Reading): void {
   for (const record of inOrder(piece) as readonly unknown[]) {
     if (!isMembers(record)) throw invalid(reading.position(), `${kindOf(record)} is among records`);

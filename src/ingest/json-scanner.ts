@@ -138,7 +138,8 @@ export class JsonScanner {
       };
       return {
         key,
-        begins: BEGINNINGS[String.fromCharCode(bytes[afterSpace(bytes, colon + 1, end)]!)] ?? "other",
+        begins:
+          BEGINNINGS[String.fromCharCode(bytes[afterOthers(bytes, colon + 1, end, NO_SPACE)]!)] ?? "other",
         get value() {
           return read();
         },
@@ -189,7 +190,7 @@ export class JsonScanner {
   /** The first letter from `from` on that is no white space, empty at the end, and its position. */
   async #peek(from = 0): Promise<{ readonly letter: string; readonly at: number }> {
     for (let at = from; ; ) {
-      at = afterSpace(this.#buffer, this.#at + at, this.#end) - this.#at;
+      at = afterOthers(this.#buffer, this.#at + at, this.#end, NO_SPACE) - this.#at;
       if (this.#at + at < this.#end) return { letter: String.fromCharCode(this.#buffer[this.#at + at]!), at };
       if (!(await this.#more())) return { letter: "", at };
     }
@@ -292,6 +293,8 @@ const INSIDE = kindsOf({ '"': STRING, "{[": OPEN, "}]": CLOSE, ":": KEY_END, NI:
 const BETWEEN_MEMBERS = kindsOf({ ",": BETWEEN }, INSIDE);
 /** Outside of all, where white space and commas end a value. */
 const OUTSIDE = kindsOf({ " \t\n\r,": BETWEEN }, INSIDE);
+/** All but white space. */
+const NO_SPACE = kindsOf({ " \t\n\r": OTHER }, new Uint8Array(256).fill(BETWEEN));
 
 function kindsOf(kinds: Readonly<Record<string, number>>, others = new Uint8Array(256).fill(OTHER)) {
   const table = others.slice();
@@ -380,7 +383,7 @@ class ValueScan {
 
   #endMember(members: MemberScan[], bytes: Uint8Array, end: number, isLast: boolean): void {
     const { start, colon, keys } = this.#member!;
-    const isEmpty = isLast && members.length === 0 && afterSpace(bytes, start, end) === end;
+    const isEmpty = isLast && members.length === 0 && afterOthers(bytes, start, end, NO_SPACE) === end;
     if (!isEmpty) members.push({ start, ...(colon && { colon }), end, keys: this.keys - keys - 1 });
     this.#member = { start: end + 1, end, keys: this.keys };
   }
@@ -392,15 +395,6 @@ function afterOthers(bytes: Uint8Array, from: number, end: number, kinds: Uint8A
   while (at < end && kinds[bytes[at]!] === OTHER) at++;
   return at;
 }
-
-/** The first position from `from` on that is no white space, at most `end`. */
-function afterSpace(bytes: Uint8Array, from: number, end: number): number {
-  let at = from;
-  while (at < end && SPACE.has(bytes[at]!)) at++;
-  return at;
-}
-
-const SPACE: ReadonlySet<number> = new Set(Buffer.from(" \t\n\r"));
 
 const STRING_OR_NOT_FINITE = /"(?:[^"\\]|\\.)*"|-?Infinity|NaN/gs;
 

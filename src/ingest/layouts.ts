@@ -233,7 +233,7 @@ function readByDate(reading: Reading, ticker: string, members: readonly Member[]
 /** Columns, each an object of values by date, as pandas writes a frame. */
 function readByColumn(reading: Reading, ticker: string, members: readonly Member[]): TickerSeries {
   const columns: string[] = [];
-  /** The numbers of each column, and their rows: no more than the blob has. */
+  /** Of each column, the numbers that it has and their rows. */
   const parts: (readonly [Float64Array, readonly number[]])[] = [];
   const rows = new Map<Day, number>();
   /** The dates of a column, and their rows. Columns nearly always have the same dates. */

@@ -29,7 +29,7 @@ export async function compareDocuments(
   const sides = [before.entries, after.entries];
   /** Members whose entries come in another order. */
   const moved = new Set<string>();
-  /** What only one document has had so far: little, because they are read in turn. */
+  /** What only one has had so far, as both are read in turn. */
   const waiting = new Map<string, [Indexed?, Indexed?]>();
   try {
     for (let [side, ended] = [0, 0]; ended < 2; side = 1 - side) {
@@ -41,7 +41,7 @@ export async function compareDocuments(
       waiting.set(id, pair);
       pair[side] = entry;
       const [one, other] = pair;
-      if (one === undefined || other === undefined) continue;
+      if (!one || !other) continue;
       waiting.delete(id);
       if (one.index !== other.index) moved.add(one.member);
       compareEntries(one, other, differences);
@@ -51,10 +51,11 @@ export async function compareDocuments(
   }
   for (const [one, other] of waiting.values()) {
     const entry = (one ?? other)!;
-    const isShared = before.members.has(entry.member) && after.members.has(entry.member);
+    const isShared = [before, after].every(({ members }) => members.has(entry.member));
     if (entry.key !== undefined && !isShared) continue;
-    if (one) differences.other(pathOf(entry), shownAlone(entry), undefined);
-    else differences.added(pathOf(entry), shownAlone(entry));
+    const shown = [pathOf(entry), shownAlone(entry)] as const;
+    if (one) differences.other(...shown, undefined);
+    else differences.added(...shown);
   }
   const order = [...before.members].filter((member) => after.members.has(member));
   const otherOrder = [...after.members].filter((member) => before.members.has(member));
