@@ -109,7 +109,7 @@ class Container {
       if (this.#names.has(name)) throw invalid(this.#reading.position(), `${quote(name)} comes twice`);
       this.#names.add(name);
     }
-    if (isBound) this.#addBound(name, (await this.#json.piece()).value);
+    if (isBound) this.#readHolder({ [name]: (await this.#json.piece()).value });
     else if (SHARED_DATES.has(name)) yield* this.#readDates(name, (await this.#json.piece()).value);
     else if (WINDOW_HOLDERS.has(name)) this.#readHolder((await this.#json.piece()).value);
     else if (isWrapper) yield* this.#readWrapper(name);
@@ -124,17 +124,16 @@ class Container {
         else if (!Array.isArray(value)) throw this.#unknown(value, name);
         else this.#split[name] = value;
       } catch (error) {
+        // Whatever the key is, its text must be JSON.
+        for (const { value: _ } of members ?? []);
         this.#keep(error);
       }
     }
   }
 
-  #addBound(name: string, value: unknown): void {
-    if (this.#reading.kind === "prices") this.#bounds.add(name, value);
-  }
-
   #readHolder(value: unknown): void {
-    if (isMembers(value)) for (const [name, bound] of Object.entries(value)) this.#addBound(name, bound);
+    if (!isMembers(value) || this.#reading.kind === "features") return;
+    for (const [name, bound] of Object.entries(value)) this.#bounds.add(name, bound);
   }
 
   /** Reads shared dates or, under `dates`, the bounds of the window. A single `date` or `timestamp` is ignored. */
@@ -202,15 +201,19 @@ class Container {
     } else if (begins === "array") {
       const records = new RowTable(this.#reading, true);
       if (name === "data" && (this.#split.columns ?? this.#split.index) !== undefined) this.#split.data = [];
+      /** Rows of a split table, or else records, as the first element is. */
+      let isSplit: boolean | undefined;
       for await (const piece of this.#json.elements()) {
         const [first] = piece.value;
-        if (isMembers(first)) addRecords(records, piece, this.#reading);
-        else if (name !== "data" || !Array.isArray(first)) throw this.#unknown(first, name, 0);
-        else {
+        if (isSplit === undefined) {
+          isSplit = name === "data" && Array.isArray(first);
+          if (!isSplit && !isMembers(first)) throw this.#unknown(first, name, 0);
+        }
+        if (isSplit) {
           this.#split.data ??= [];
           for (const row of piece.value) this.#split.data.push(row);
-          this.#reading.hold(piece.value.length * first.length);
-        }
+          this.#reading.hold(piece.value.length * (Array.isArray(first) ? first.length : 1));
+        } else addRecords(records, piece, this.#reading);
       }
       yield* records.finish();
     } else throw this.#unknown((await this.#json.piece()).value, name);
@@ -245,7 +248,7 @@ class Container {
   }
 }
 
-/** Adds an array of records, perhaps of several tickers. @throws MucastError invalid_data. */
+/** Adds an array of records. @throws MucastError invalid_data. */
 function addRecords(table: RowTable, piece: Piece, reading: Reading): void {
   for (const record of inOrder(piece) as readonly unknown[]) {
     if (!isMembers(record)) throw invalid(reading.position(), `${kindOf(record)} is among records`);

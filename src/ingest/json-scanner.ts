@@ -26,10 +26,7 @@ export interface Member {
 /** What a value begins with. */
 type Beginning = "object" | "array" | "other";
 
-function beginning(letter: string): Beginning {
-  if (letter === "{") return "object";
-  return letter === "[" ? "array" : "other";
-}
+const BEGINNINGS: Readonly<Record<string, Beginning>> = { "{": "object", "[": "array" };
 
 /**
  * Splits a JSON document into pieces that JSON.parse can read, while its bytes arrive. It goes down into objects and arrays as its caller
@@ -75,7 +72,7 @@ export class JsonScanner {
 
   /** What the next value begins with. */
   async next(): Promise<Beginning> {
-    return beginning((await this.#peek()).letter);
+    return BEGINNINGS[(await this.#peek()).letter] ?? "other";
   }
 
   /** The keys of the object that is next. The caller reads, goes down into or skips each value before it asks for the next key. */
@@ -141,7 +138,8 @@ export class JsonScanner {
       };
       return {
         key,
-        begins: beginning(String.fromCharCode(bytes[afterSpace(bytes, colon + 1, end)]!)),
+        begins:
+          BEGINNINGS[String.fromCharCode(bytes[afterOthers(bytes, colon + 1, end, NO_SPACE)]!)] ?? "other",
         get value() {
           return read();
         },
@@ -192,7 +190,7 @@ export class JsonScanner {
   /** The first letter from `from` on that is no white space, empty at the end, and its position. */
   async #peek(from = 0): Promise<{ readonly letter: string; readonly at: number }> {
     for (let at = from; ; ) {
-      at = afterSpace(this.#buffer, this.#at + at, this.#end) - this.#at;
+      at = afterOthers(this.#buffer, this.#at + at, this.#end, NO_SPACE) - this.#at;
       if (this.#at + at < this.#end) return { letter: String.fromCharCode(this.#buffer[this.#at + at]!), at };
       if (!(await this.#more())) return { letter: "", at };
     }
@@ -295,6 +293,8 @@ const INSIDE = kindsOf({ '"': STRING, "{[": OPEN, "}]": CLOSE, ":": KEY_END, NI:
 const BETWEEN_MEMBERS = kindsOf({ ",": BETWEEN }, INSIDE);
 /** Outside of all, where white space and commas end a value. */
 const OUTSIDE = kindsOf({ " \t\n\r,": BETWEEN }, INSIDE);
+/** All but white space. */
+const NO_SPACE = kindsOf({ " \t\n\r": OTHER }, new Uint8Array(256).fill(BETWEEN));
 
 function kindsOf(kinds: Readonly<Record<string, number>>, others = new Uint8Array(256).fill(OTHER)) {
   const table = others.slice();
@@ -383,7 +383,7 @@ class ValueScan {
 
   #endMember(members: MemberScan[], bytes: Uint8Array, end: number, isLast: boolean): void {
     const { start, colon, keys } = this.#member!;
-    const isEmpty = isLast && members.length === 0 && afterSpace(bytes, start, end) === end;
+    const isEmpty = isLast && members.length === 0 && afterOthers(bytes, start, end, NO_SPACE) === end;
     if (!isEmpty) members.push({ start, ...(colon && { colon }), end, keys: this.keys - keys - 1 });
     this.#member = { start: end + 1, end, keys: this.keys };
   }
@@ -395,15 +395,6 @@ function afterOthers(bytes: Uint8Array, from: number, end: number, kinds: Uint8A
   while (at < end && kinds[bytes[at]!] === OTHER) at++;
   return at;
 }
-
-/** The first position from `from` on that is no white space, at most `end`. */
-function afterSpace(bytes: Uint8Array, from: number, end: number): number {
-  let at = from;
-  while (at < end && SPACE.has(bytes[at]!)) at++;
-  return at;
-}
-
-const SPACE: ReadonlySet<number> = new Set(Buffer.from(" \t\n\r"));
 
 const STRING_OR_NOT_FINITE = /"(?:[^"\\]|\\.)*"|-?Infinity|NaN/gs;
 

@@ -18,101 +18,63 @@ export interface Style {
 }
 
 export type Layout = keyof typeof LAYOUTS;
+type Writer = (tickers: readonly WrittenTicker[], style: Style) => string;
 
 /** Writes tickers in each layout of docs/blobs.md, the plain way. In `canonical` and `split-wide` they share their days. */
 export const LAYOUTS = {
-  canonical: (tickers: readonly WrittenTicker[], style: Style) =>
+  canonical: (tickers, style) =>
     object(style, [
       ["dates", datesOf(tickers[0]?.days ?? [], style)],
-      [
-        "features",
-        object(
-          style,
-          tickers.map((each) => [each.ticker, columnsOf(each, style)]),
-        ),
-      ],
+      ["features", byTicker(columnsOf)(tickers, style)],
     ]),
-  "dates-last": (tickers: readonly WrittenTicker[], style: Style) =>
+  "dates-last": (tickers, style) =>
     object(style, [
-      [
-        "data",
-        object(
-          style,
-          tickers.map((each) => [each.ticker, columnsOf(each, style)]),
-        ),
-      ],
+      ["data", byTicker(columnsOf)(tickers, style)],
       ["dates", datesOf(tickers[0]?.days ?? [], style)],
     ]),
-  flat: (tickers: readonly WrittenTicker[], style: Style) => {
+  flat: (tickers, style) => {
     const longest = Math.max(0, ...tickers.map(({ days }) => days.length));
     const rows = Array.from({ length: longest }, (_, row) =>
       tickers.filter(({ days }) => row < days.length).map((each) => record(each, row, style, true)),
     );
     return list(style, rows.flat());
   },
-  "records-by-ticker": (tickers: readonly WrittenTicker[], style: Style) =>
-    object(
-      style,
-      tickers.map((each) => [
-        each.ticker,
-        list(
-          style,
-          each.days.map((_, row) => record(each, row, style)),
-        ),
-      ]),
-    ),
-  "by-date": (tickers: readonly WrittenTicker[], style: Style) =>
-    object(
-      style,
-      tickers.map((each) => [
-        each.ticker,
-        object(
-          style,
-          each.days.map((day, row) => [dateKey(day, style), object(style, pairs(each, row))]),
-        ),
-      ]),
-    ),
-  "date-first": (tickers: readonly WrittenTicker[], style: Style) => {
+  "records-by-ticker": byTicker((each, style) => {
+    const rows = each.days.map((_, row) => record(each, row, style));
+    return list(style, rows);
+  }),
+  "by-date": byTicker((each, style) => {
+    const rows = each.days.map((day, row) => [dateKey(day, style), object(style, pairs(each, row))] as const);
+    return object(style, rows);
+  }),
+  "date-first": (tickers, style) => {
     const days = [...new Set(tickers.flatMap((each) => each.days))];
     return object(
       style,
       days.map((day) => {
         const there = tickers.filter((each) => each.days.includes(day));
-        return [
-          dateKey(day, style),
-          object(
-            style,
-            there.map((each) => [each.ticker, object(style, pairs(each, each.days.indexOf(day)))]),
-          ),
-        ];
+        const row = (each: WrittenTicker) => object(style, pairs(each, each.days.indexOf(day)));
+        return [dateKey(day, style), byTicker(row)(there, style)];
       }),
     );
   },
-  "by-column": (tickers: readonly WrittenTicker[], style: Style) =>
-    object(
-      style,
-      tickers.map((each) => [
-        each.ticker,
-        object(
-          style,
-          each.columns.map((name, j) => [name, object(style, cellsOf(each, j, style))]),
-        ),
-      ]),
-    ),
-  split: (tickers: readonly WrittenTicker[], style: Style) =>
-    object(
-      style,
-      tickers.map((each, i) => [each.ticker, object(style, rotated(splitParts(each, style), i))]),
-    ),
-  "own-dates": (tickers: readonly WrittenTicker[], style: Style) =>
-    object(
-      style,
-      tickers.map((each, i) => [each.ticker, tickerDates(each, style, i % 2 === 0)]),
-    ),
-} as const;
+  "by-column": byTicker((each, style) => {
+    const columns = each.columns.map((name, j) => [name, object(style, cellsOf(each, j, style))] as const);
+    return object(style, columns);
+  }),
+  split: byTicker((each, style, i) => object(style, rotated(splitParts(each, style), i))),
+  "own-dates": byTicker((each, style, i) => tickerDates(each, style, i % 2 === 0)),
+} satisfies Record<string, Writer>;
 
 export function object(style: Style, members: readonly (readonly [string, string])[]): string {
   return `{${members.map(([key, value]) => `${JSON.stringify(key)}:${style.space}${value}`).join(`,${style.space}`)}}`;
+}
+
+function byTicker(textOf: (each: WrittenTicker, style: Style, i: number) => string): Writer {
+  return (tickers, style) => {
+    const members = tickers.map((each, i) => [each.ticker, textOf(each, style, i)] as const);
+    return object(style, members);
+  };
 }
 
 export function list(style: Style, items: readonly string[]): string {
@@ -174,25 +136,16 @@ function cellsOf(each: WrittenTicker, j: number, style: Style): [string, string]
 }
 
 function splitParts(each: WrittenTicker, style: Style): [string, string][] {
+  const names = each.columns.map((name) => JSON.stringify(name));
+  const rows = each.cells.map((row) => row.map((cell) => cell ?? style.missing));
   return [
-    [
-      "columns",
-      list(
-        style,
-        each.columns.map((name) => JSON.stringify(name)),
-      ),
-    ],
+    ["columns", list(style, names)],
     ["index", datesOf(each.days, style)],
     [
       "data",
       list(
         style,
-        each.cells.map((row) =>
-          list(
-            style,
-            row.map((cell) => cell ?? style.missing),
-          ),
-        ),
+        rows.map((row) => list(style, row)),
       ),
     ],
   ];

@@ -17,19 +17,7 @@ const RESERVED =
   /^(dates?|timestamp|ticker|symbol|data|features|prices|columns|index|window|sample|metadata|start|end|\d{8,}|\d{4}-.*)/i;
 const name = fc
   .oneof(
-    fc.constantFrom(
-      "AAPL",
-      "mom_5",
-      "10",
-      "2",
-      "__proto__",
-      "constructor",
-      "toString",
-      "BRK.B",
-      "É",
-      "😀",
-      "",
-    ),
+    fc.constantFrom("", ..."AAPL mom_5 10 2 __proto__ constructor toString BRK.B É 😀".split(" ")),
     fc.string({ maxLength: 6 }),
   )
   .filter((text) => !RESERVED.test(text.replaceAll(/[\s_]/g, "")));

@@ -2,7 +2,7 @@ import { MAX_COLUMNS } from "../contract/market/ticker-series.ts";
 import { type ZoneCalendar, zoneCalendar } from "./date-text.ts";
 import { invalid, quote, tooLarge } from "./faults.ts";
 import { plainName, priceColumn, priceColumns, TICKER_NAMES } from "./field-names.ts";
-import type { Reading } from "./reading.ts";
+import { isMembers, type Members, type Reading } from "./reading.ts";
 
 type ColumnKind = "integer" | "number" | "day" | "local time" | "instant" | "text" | "other";
 
@@ -123,8 +123,8 @@ function valueColumns(
 /** What pandas writes into the metadata of a file. A malformed or missing entry says nothing. */
 export class PandasMetadata {
   /** The attributes of the DataFrame (`df.attrs`). */
-  readonly attributes: Readonly<Record<string, unknown>>;
-  readonly #table: Readonly<Record<string, unknown>>;
+  readonly attributes: Members;
+  readonly #table: Members;
 
   constructor(metadata: ReadonlyMap<string, string>) {
     this.#table = jsonObject(metadata.get("pandas"));
@@ -151,10 +151,10 @@ export class PandasMetadata {
   }
 }
 
-function jsonObject(text = "{}"): Record<string, unknown> {
+function jsonObject(text = "{}"): Members {
   try {
     const value: unknown = JSON.parse(text);
-    return typeof value === "object" && value !== null ? (value as Record<string, unknown>) : {};
+    return isMembers(value) ? value : {};
   } catch {
     return {};
   }

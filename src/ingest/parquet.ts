@@ -121,7 +121,6 @@ class Table {
     this.#tables.close();
   }
 
-  /** Reads what the metadata says. */
   async describe() {
     const [[rows] = []] = await this.#rows(`SELECT num_rows FROM parquet_file_metadata(${this.#file})`);
     const schema = `SELECT name, num_children, precision FROM parquet_schema(${this.#file})`;

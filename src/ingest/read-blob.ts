@@ -53,9 +53,8 @@ export async function* readFeatures(
   source: ByteSource,
   options: ReadOptions,
 ): AsyncGenerator<TickerFeatures, void, void> {
-  for await (const series of readBlob("features", source, options)) {
+  for await (const series of readBlob("features", source, options))
     yield withoutColumns(series, rowNumbers([series]));
-  }
 }
 
 /** Bytes that show the schema of an output. A blob in the layouts of docs/blobs.md does not wait for more. */

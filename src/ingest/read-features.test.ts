@@ -11,27 +11,18 @@ const D1 = "2020-01-02";
 const D2 = "2020-01-03";
 const E1 = Date.parse(D1);
 
-const chunksOf = (document: unknown) => [
-  Buffer.from(typeof document === "string" ? document : JSON.stringify(document)),
-];
-
 /** Each ticker's columns. */
-async function read(
-  document: unknown,
-  limits?: BlobLimits,
-): Promise<Record<string, Record<string, number[]>>> {
-  const found: [string, Record<string, number[]>][] = [];
-  const options = { workFolder: "/nowhere", limits };
-  const features = readFeatures(sourceOf(chunksOf(document), "features.json"), options);
+async function read(document: unknown, limits?: BlobLimits) {
+  const found: Record<string, Record<string, readonly number[]>> = {};
+  const text = typeof document === "string" ? document : JSON.stringify(document);
+  const features = readFeatures(sourceOf([Buffer.from(text)]), { workFolder: "/nowhere", limits });
   for await (const { ticker, days, columns, values } of features) {
     const n = days.length;
-    const table = columns.map((name, j): [string, number[]] => [
-      name,
-      [...values.subarray(j * n, (j + 1) * n)],
-    ]);
-    found.push([ticker, Object.fromEntries(table)]);
+    assert.equal(values.buffer.byteLength, values.byteLength, "memory for more than the values");
+    const table = columns.map((name, j) => [name, [...values.subarray(j * n, (j + 1) * n)]] as const);
+    found[ticker] = Object.fromEntries(table);
   }
-  return Object.fromEntries(found);
+  return found;
 }
 
 describe("a feature blob's values", () => {
@@ -67,14 +58,9 @@ describe("a feature blob", () => {
   });
 
   it("has no window: keys with such names are skipped", async () => {
-    const document = {
-      start: "whenever",
-      end: [7],
-      window: { start: {} },
-      dates: [D1],
-      features: { A: { x: [1] } },
-    };
-    assert.deepEqual(await read(document), { A: { x: [1] } });
+    const features = { A: { x: [1] } };
+    const window = { start: "whenever", end: [7], window: { start: {} } };
+    assert.deepEqual(await read({ ...window, dates: [D1], features }), features);
   });
 
   it("uses its own wrapper if prices are in the same file", async () => {
@@ -90,17 +76,20 @@ describe("a feature blob", () => {
     const days = Array.from({ length: Math.ceil(2 ** 27 / MAX_COLUMNS) + 3 }, (_, i) => formatDay(i));
     const byDay = Object.fromEntries(days.map((day) => [day, 1]));
     const row = Object.fromEntries(columns.slice(2).map((name) => [name, 1]));
+    const all = (value: unknown) => Object.fromEntries(columns.map((name) => [name, value]));
+    const tooWide = /has more than 10000 columns/;
+    const tooLong = /has more than 134217728 values/;
+    const sparse = Array.from({ length: 60_000 }, (_, i) => [`c${i}`, { [D1]: 1 }]);
+    const { maxRSS } = process.resourceUsage();
+    const refused = read({ A: { x: byDay, ...Object.fromEntries(sparse) } });
+    await assert.rejects(refused, { code: "too_large", message: tooWide });
+    assert.ok(process.resourceUsage().maxRSS - maxRSS < 2 ** 20, "it took more than 1 GiB");
     for (const [document, message] of [
-      [{ A: Object.fromEntries(columns.map((name) => [name, {}])) }, /has more than 10000 columns/],
-      [[{ ticker: "A", date: D1, ...row, x: 1, y: 2 }], /has more than 10000 columns/],
-      [
-        { A: { ...Object.fromEntries(columns.slice(1).map((name) => [name, {}])), c1: byDay } },
-        /has more than 134217728 values/,
-      ],
-      [
-        { A: [...days.map((date) => ({ date })), { date: "2100-01-01", ...row }] },
-        /has more than 134217728 values/,
-      ],
+      [{ A: { x: Array(2 ** 20).fill(1), ...all([]) } }, tooWide],
+      [{ A: all({}) }, tooWide],
+      [[{ ticker: "A", date: D1, ...row, x: 1, y: 2 }], tooWide],
+      [{ A: { ...Object.fromEntries(columns.slice(1).map((name) => [name, {}])), c1: byDay } }, tooLong],
+      [{ A: [...days.map((date) => ({ date })), { date: "2100-01-01", ...row }] }, tooLong],
     ] as const)
       await assert.rejects(read(document), { code: "too_large", message });
   });

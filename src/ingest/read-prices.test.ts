@@ -19,6 +19,8 @@ const BOTH = [
   [D2, 2],
 ];
 
+const split = (columns: string[], index: unknown[], ...data: unknown[][]) => ({ columns, index, data });
+
 async function open(document: unknown) {
   const text = typeof document === "string" ? document : JSON.stringify(document);
   return await readPrices(sourceOf(cut(Buffer.from(text), [5]), "prices.json"), { workFolder });
@@ -59,35 +61,12 @@ describe("a data-extraction blob", () => {
     },
     "records by date": { A: { [D1]: { close: 1, volume: 1e6 }, [D2]: { close: 2, volume: null } } },
     "values by column": { A: { Open: { [E1]: 3 }, Price: { [E2]: 2, [E1]: 1 }, info: { sector: "tech" } } },
-    "a split table": {
-      A: {
-        columns: ["Close", "Currency"],
-        index: [E1, E2],
-        data: [
-          [1, "USD"],
-          [2, "USD"],
-        ],
-      },
-    },
+    "a split table": { A: split(["Close", "Currency"], [E1, E2], [1, "USD"], [2, "USD"]) },
     "a split table in another order": {
-      A: {
-        data: [
-          [D2, 2],
-          [D1, 1],
-        ],
-        columns: ["Date", "close"],
-        index: [0, 1],
-      },
+      A: { data: BOTH.toReversed(), columns: ["Date", "close"], index: [0, 1] },
     },
     "a split table that names its ticker": {
-      A: {
-        columns: ["ticker", "date", "close"],
-        index: [0, 1],
-        data: [
-          ["A", E1, 1],
-          ["A", E2, 2],
-        ],
-      },
+      A: split(["ticker", "date", "close"], [0, 1], ["A", E1, 1], ["A", E2, 2]),
     },
     "one split table with a column a ticker": { columns: ["A"], index: [D1, D2], data: [[1], [2]] },
     "one wrapped split table": { prices: { data: [[1], [2]], index: [D1, D2], columns: ["A"] } },
@@ -137,21 +116,14 @@ describe("a data-extraction blob", () => {
 
   it("uses the first of adj_close, close and price that a ticker has, and never another if a value is missing", async () => {
     const record = { date: D1, price: 3, close: 2 };
-    assert.deepEqual(
-      await read({ A: [{ ...record, "ADJ CLOSE": null }], B: [record], C: [{ date: D1, price: 3 }] }),
-      {
-        A: [[D1, Number.NaN]],
-        B: [[D1, 2]],
-        C: [[D1, 3]],
-      },
-    );
+    const document = { A: [{ ...record, "ADJ CLOSE": null }], B: [record], C: [{ date: D1, price: 3 }] };
+    assert.deepEqual(await read(document), { A: [[D1, Number.NaN]], B: [[D1, 2]], C: [[D1, 3]] });
   });
 
   it("accepts a ticker without rows", async () => {
     assert.deepEqual(await read({ prices: { A: [], B: {} } }), { A: [], B: [] });
-    for (const empty of [[], { data: [] }, { prices: {} }, { columns: [], index: [], data: [] }]) {
+    for (const empty of [[], { data: [] }, { prices: {} }, split([], [])])
       assert.deepEqual(await read(empty), {});
-    }
   });
 
   it("skips a wrapper with a fault if its own follows, however far its arrays were read", async () => {

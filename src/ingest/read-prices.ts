@@ -8,16 +8,13 @@ import { arePricesRowNumbers } from "./row-numbers.ts";
 export type PriceBlob = Awaited<ReturnType<typeof readPrices>>;
 
 /**
- * Reads a data-extraction blob, in any of the layouts of docs/blobs.md, into memory: 8 bytes a price.
- *
- * @throws MucastError `unreadable_blob` for bytes that are not JSON text, `invalid_data` for JSON without usable
- *   prices, `too_large` over a limit, `output_failed` if the work folder is full; and the errors of the
- *   source and of the signal.
+ * Reads a data-extraction blob into memory, at 8 bytes a price.
+ * @throws MucastError unreadable_blob, invalid_data, too_large; output_failed if the work folder is full; and what the source throws.
  */
 export async function readPrices(source: ByteSource, options: ReadOptions) {
   const fault = (what: string, advice?: string) => invalid({ source: source.name }, what, advice);
   const tickers = new Map<string, TickerPrices>();
-  /** Whether the tickers have nothing but a price, as those of a table with a column per ticker. */
+  /** Whether the tickers have nothing but a price, as in a wide table. */
   let isWide = true;
   const steps = readBlob("prices", source, options);
   for (;;) {

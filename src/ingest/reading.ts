@@ -43,16 +43,22 @@ export class Reading {
     return { source: this.source, path: keys.length === 0 ? name : pathOf(name, ...keys) };
   }
 
+  /** @param n rows. @throws MucastError too_large over a limit. */
+  checkSize(ticker: string, columns: number, n: number): void {
+    const position = this.position(ticker);
+    if (columns > MAX_COLUMNS) throw tooLarge(position, `has more than ${MAX_COLUMNS} columns`);
+    // The dates of a ticker without columns take memory too.
+    if (Math.max(1, columns) * n > MAX_VALUES)
+      throw tooLarge(position, `has more than ${MAX_VALUES} values, columns times rows`);
+  }
+
   /**
    * Records a complete ticker. @param n rows.
    * @throws MucastError invalid_data if the ticker occurs twice, or has no price column in a price blob; too_large over a limit.
    */
   claim(ticker: string, columns: readonly string[], n: number): void {
+    this.checkSize(ticker, columns.length, n);
     const position = this.position(ticker);
-    if (columns.length > MAX_COLUMNS) throw tooLarge(position, `has more than ${MAX_COLUMNS} columns`);
-    // The dates of a ticker without columns take memory too.
-    if (Math.max(1, columns.length) * n > MAX_VALUES)
-      throw tooLarge(position, `has more than ${MAX_VALUES} values, columns times rows`);
     if (this.tickers.has(ticker)) throw invalid(position, "comes twice");
     if (this.kind === "prices") priceColumn(columns, (what, advice) => invalid(position, what, advice));
     this.tickers.add(this.tickerName(ticker, this.tickers.size));

@@ -1,4 +1,4 @@
-/** Blobs that cannot be read, in every layout, with what is said about them: test/cases/blobs/refused.json. */
+/** Blobs that cannot be read, in every layout, with what is said about them: test/cases/blobs/refused.json. `␠` is 2 MiB of space. */
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { describe, it } from "node:test";
@@ -21,7 +21,8 @@ for (const [kind, cases] of Object.entries(REFUSED))
   describe(`a blob of ${kind} is refused`, () => {
     for (const { text, says, ticker } of cases)
       it(`${text}: ${says}`, async () => {
-        const [source, options] = [sourceOf(cut(Buffer.from(text), [5])), { workFolder: "/nowhere" }];
+        const bytes = Buffer.from(text.replace("␠", " ".repeat(2 ** 21)));
+        const [source, options] = [sourceOf(cut(bytes, [5])), { workFolder: "/nowhere" }];
         const error = await (kind === "prices"
           ? readPrices(source, options)
           : readAll(source, options)

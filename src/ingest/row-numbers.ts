@@ -17,12 +17,8 @@ export function isUnnamed(name: string): boolean {
  */
 function isRowNumber(name: string, values: Float64Array): boolean {
   if (UNNAMED.test(name)) return true;
-  if (
-    !RESET.test(name) ||
-    values.length < 2 ||
-    !values.every((value) => Number.isInteger(value) && value >= 0)
-  )
-    return false;
+  if (!RESET.test(name) || values.length < 2) return false;
+  if (!values.every((value) => Number.isInteger(value) && value >= 0)) return false;
   const direction = Math.sign(values.at(-1)! - values[0]!) || 1;
   return values.every((value, i) => i === 0 || Math.sign(value - values[i - 1]!) === direction);
 }

@@ -16,7 +16,6 @@ import {
 } from "../contract/market/ticker-series.ts";
 import { type ParquetTable, parquetBytes, type Rows } from "../tables/write-parquet.ts";
 
-/** How the blobs are written, as requested. */
 export interface FormatOptions {
   /** By default json. */
   readonly format?: InputFormat | undefined;
@@ -143,9 +142,9 @@ function datesText(dates: Int32Array): string {
 
 /** Numbers as JavaScript prints them: the shortest text that reads back as the same float64. */
 function columnText(dates: Int32Array, days: Int32Array, values: Float64Array): string {
-  const cells: string[] = [];
-  for (const value of valuesAt(dates, days, values))
-    cells.push(Number.isFinite(value) ? String(value) : "null");
+  const cells = Array.from(valuesAt(dates, days, values), (value) =>
+    Number.isFinite(value) ? value : "null",
+  );
   return `[${cells.join(",")}]`;
 }
 

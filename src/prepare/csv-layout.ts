@@ -91,11 +91,8 @@ export function findFeatureLayout(
   first: readonly string[],
   source: string,
 ): CsvLayout {
-  const header = new Header(
-    names,
-    source,
-    "a table of features is long (Date, Ticker, then a column per feature)",
-  );
+  const form = "a table of features is long (Date, Ticker, then a column per feature)";
+  const header = new Header(names, source, form);
   const date = header.findDate(first);
   const ticker = header.find(TICKER_NAMES);
   if (ticker === undefined) throw header.missing("ticker", TICKER_NAMES);

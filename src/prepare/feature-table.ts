@@ -37,26 +37,22 @@ export async function readFeatureFile(
 }
 
 function checkColumns(path: string, columns: readonly string[], computed: readonly string[]): void {
-  const fault = (code: "invalid_data" | "too_large", what: string) =>
+  const fault = (what: string, code: "invalid_data" | "too_large" = "invalid_data") =>
     new MucastError(code, `${path}: ${what}`, { source: path });
-  if (columns.length === 0) throw fault("invalid_data", "the table has no column of a feature");
+  if (columns.length === 0) throw fault("the table has no column of a feature");
   const roles = new ColumnRoles("features");
   for (const name of columns) {
     const { role } = roles.of(name);
     if (role !== "value")
-      throw fault(
-        "invalid_data",
-        `a feature cannot be called ${show(name)}, because blobs call a ${role} so`,
-      );
+      throw fault(`a feature cannot be called ${show(name)}, because blobs call a ${role} so`);
     if (computed.includes(name))
       throw fault(
-        "invalid_data",
         `prepare computes a feature called ${show(name)} itself; rename the column, or leave out what prepare computes (--only-features, over HTTP only_features)`,
       );
   }
   const count = columns.length + computed.length;
   if (count > MAX_COLUMNS)
-    throw fault("too_large", `${count} features are more than the ${MAX_COLUMNS} that a blob may have`);
+    throw fault(`${count} features are more than the ${MAX_COLUMNS} that a blob may have`, "too_large");
 }
 
 /**
@@ -125,6 +121,7 @@ export function compareWithPrices(
   const [are, them] = unused.length === 1 ? ["is on a date", "it is"] : ["are on dates", "they are"];
   const outcome = kept.size > dates.length ? "features may be dated a day early or late" : `${them} left out`;
   const example = unused.reduce((least, day) => Math.min(least, day), last);
+  const sentence = `${counted(unused.length, "row")} of ${path} ${are} without a price, such as ${formatDay(example)}; ${outcome}`;
   const hasValue = (c: number) =>
     shared.some(({ days: { length: n }, values }) =>
       values.subarray(c * n, (c + 1) * n).some((value) => !Number.isNaN(value)),
@@ -139,12 +136,7 @@ export function compareWithPrices(
         .filter(({ ticker }) => !rows.has(ticker))
         .map(({ ticker }) => `${ticker} has no row in ${path}; its features of that file are null`),
     ],
-    rows:
-      unused.length === 0
-        ? []
-        : [
-            `${counted(unused.length, "row")} of ${path} ${are} without a price, such as ${formatDay(example)}; ${outcome}`,
-          ],
+    rows: unused.length === 0 ? [] : [sentence],
     features: columns
       .filter((_, c) => !hasValue(c))
       .map((name) => `the feature ${show(name)} of ${path} has no value`),

@@ -82,7 +82,7 @@ async function openFile(path: string, { signal, csvBytes, onBytes }: FileOptions
   const { chunks } = await openBlob(
     path,
     { allowed: [] },
-    { ...(signal ? { signal } : {}), ...(csvBytes === undefined ? {} : { limits: { maxBytes: csvBytes } }) },
+    { ...(signal && { signal }), ...(csvBytes !== undefined && { limits: { maxBytes: csvBytes } }) },
   );
   async function* follow() {
     for await (const chunk of chunks) {

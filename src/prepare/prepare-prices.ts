@@ -166,10 +166,8 @@ function chooseTickers(
   const unknown = requested.find((ticker) => !names.includes(ticker));
   if (unknown === undefined) return all.filter(({ ticker }) => requested.includes(ticker));
   const suggestion = nearestName(unknown, names);
-  throw invalid(
-    "tickers",
-    `${show(unknown)} has no price${suggestion ? `; did you mean ${suggestion}?` : ""}`,
-  );
+  const hint = suggestion ? `; did you mean ${suggestion}?` : "";
+  throw invalid("tickers", `${show(unknown)} has no price${hint}`);
 }
 
 /** The window of the options, and for bounds that they omit of the file; by default from the first to the last of `days`. */

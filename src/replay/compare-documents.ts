@@ -26,33 +26,37 @@ export async function compareDocuments(
 ) {
   const differences = new Differences(isOtherBuild);
   const [before, after] = [new ComparedText(recorded), new ComparedText(replayed)];
+  const sides = [before.entries, after.entries];
   /** Members whose entries come in another order. */
   const moved = new Set<string>();
-  /** Of the replayed document, not compared yet. */
-  const waiting = new Map<string, Indexed>();
+  /** What only one has had so far, as both are read in turn. */
+  const waiting = new Map<string, [Indexed?, Indexed?]>();
   try {
-    for await (const entry of before.entries) {
-      const id = idOf(entry);
-      while (!waiting.has(id)) {
-        const { value: next, done } = await after.entries.next();
-        if (done === true) break;
-        waiting.set(idOf(next), next);
-      }
-      const other = waiting.get(id);
+    for (let [side, ended] = [0, 0]; ended < 2; side = 1 - side) {
+      const { value: entry, done } = await sides[side]!.next();
+      ended = done === true ? ended + 1 : 0;
+      if (done === true) continue;
+      const id = JSON.stringify([entry.member, entry.key]);
+      const pair = waiting.get(id) ?? [];
+      waiting.set(id, pair);
+      pair[side] = entry;
+      const [one, other] = pair;
+      if (!one || !other) continue;
       waiting.delete(id);
-      if (other !== undefined) {
-        if (entry.index !== other.index) moved.add(entry.member);
-        compareEntries(entry, other, differences);
-      } else if (entry.key === undefined || after.members.has(entry.member))
-        differences.other(pathOf(entry), shownAlone(entry), undefined);
+      if (one.index !== other.index) moved.add(one.member);
+      compareEntries(one, other, differences);
     }
-    for await (const next of after.entries) waiting.set(idOf(next), next);
   } finally {
-    await after.entries.return();
+    for (const entries of sides) await entries.return();
   }
-  for (const entry of waiting.values())
-    if (entry.key === undefined || before.members.has(entry.member))
-      differences.added(pathOf(entry), shownAlone(entry));
+  for (const [one, other] of waiting.values()) {
+    const entry = (one ?? other)!;
+    const isShared = [before, after].every(({ members }) => members.has(entry.member));
+    if (entry.key !== undefined && !isShared) continue;
+    const shown = [pathOf(entry), shownAlone(entry)] as const;
+    if (one) differences.other(...shown, undefined);
+    else differences.added(...shown);
+  }
   const order = [...before.members].filter((member) => after.members.has(member));
   const otherOrder = [...after.members].filter((member) => before.members.has(member));
   if (differences.found.size === 0 && order.some((member, i) => member !== otherOrder[i])) moved.add("");
@@ -64,10 +68,6 @@ export async function compareDocuments(
 
 /** An entry, with its compact text, and how many of its member come before it. */
 type Indexed = Entry & { readonly index: number };
-
-function idOf({ member, key }: Entry): string {
-  return JSON.stringify([member, key]);
-}
 
 function pathOf({ member, key }: Entry): Path {
   return key === undefined ? [member] : [member, key];

@@ -32,7 +32,6 @@ export class Differences {
   total = 0;
   readonly #isOtherBuild: boolean;
 
-  /** @param isOtherBuild whether the recorded document may lack what later versions added. */
   constructor(isOtherBuild: boolean) {
     this.#isOtherBuild = isOtherBuild;
   }

@@ -10,7 +10,7 @@ import { type InputLocations, publicName } from "./find-inputs.ts";
 import { otherSections, type RecordedFacts } from "./recorded-output.ts";
 
 /** Codes of jobs that this version or this machine does not run, or whose blobs are invalid. */
-const REFUSALS: ReadonlySet<ErrorCode> = new Set<ErrorCode>([
+const REFUSALS: ReadonlySet<ErrorCode> = new Set([
   "invalid_request",
   "unknown_model",
   "invalid_model_params",

@@ -16,4 +16,6 @@ test("a missing optional package is an error with the command that installs it, 
       /^a container of Azure needs the package @azure\/identity, .* npm install --omit=optional (@azure\/[\w-]+@\d+\.\d+\.\d+ ?){3}$/,
   });
   await assert.rejects(withOptionalPackages("a container", fails("zod")), { code: "ERR_MODULE_NOT_FOUND" });
+  const throwsText = () => Promise.reject("a text");
+  assert.equal(await withOptionalPackages("a container", throwsText).catch(String), "a text");
 });

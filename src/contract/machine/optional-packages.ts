@@ -12,11 +12,11 @@ export async function withOptionalPackages<T>(feature: string, load: () => Promi
   try {
     return await load();
   } catch (error) {
-    const { optionalDependencies } = JSON.parse(readFileSync(PACKAGE, "utf8"));
     const { code, message } = error as NodeJS.ErrnoException;
+    const { optionalDependencies } = JSON.parse(readFileSync(PACKAGE, "utf8"));
     const isMissing = (name: string) => message.startsWith(`Cannot find package '${name}'`);
-    const missing = Object.keys(optionalDependencies).find(isMissing);
-    if (code !== "ERR_MODULE_NOT_FOUND" || missing === undefined) throw error;
+    const missing = code === "ERR_MODULE_NOT_FOUND" && Object.keys(optionalDependencies).find(isMissing);
+    if (!missing) throw error;
     const packages = Object.entries(optionalDependencies).map(([name, version]) => `${name}@${version}`);
     throw new MucastError(
       "invalid_request",
