@@ -14,14 +14,22 @@ import { invalidRequest, show } from "../contract/errors/faults.ts";
 import { causeOf } from "../contract/errors/system-error.ts";
 import { printable } from "../contract/errors/wording.ts";
 import type { JobContext } from "../jobs/shared/job.ts";
-import { type FlagsOf, type JOB_OPTIONS, type REPORT_OPTIONS, refusal } from "./command.ts";
+import {
+  type ENGINE_OPTIONS,
+  type FlagsOf,
+  type JOB_OPTIONS,
+  type REPORT_OPTIONS,
+  refusal,
+} from "./command.ts";
 import { inputLocations } from "./locations.ts";
 import { Reporter, type ReporterOptions } from "./terminal/reporter.ts";
 import { untilSignal } from "./terminal/signals.ts";
 
-type JobFlags = FlagsOf<typeof JOB_OPTIONS>;
-type EngineFlags = Pick<JobFlags, "engine" | "engine_insecure">;
-type InputFlags = Pick<JobFlags, "feature_url" | "data_extractor_url" | "config" | "blob_url">;
+type EngineFlags = FlagsOf<typeof ENGINE_OPTIONS>;
+type InputFlags = Pick<
+  FlagsOf<typeof JOB_OPTIONS>,
+  "feature_url" | "data_extractor_url" | "config" | "blob_url"
+>;
 type ReportFlags = FlagsOf<typeof REPORT_OPTIONS>;
 
 /**
@@ -80,13 +88,14 @@ export function engineOf(flags: Partial<EngineFlags>, env = process.env): Cluste
   if (!/^(true|false)$/.test(text))
     throw refusal(variables.insecure, `must be true or false, got ${show(text)}`);
   const insecure = flags.engine_insecure ?? text === "true";
-  const url = (flags.engine ?? env[variables.url])?.trim() || undefined;
+  const url = flags.engine ?? (env[variables.url]?.trim() || undefined);
   if (url === undefined) {
     if (flags.engine_insecure) throw refusal("--engine-insecure", "only allowed with --engine");
     return undefined;
   }
   const urlFault = engineUrlFault(url);
-  if (urlFault !== undefined) throw refusal(flags.engine ? "--engine" : variables.url, urlFault);
+  if (urlFault !== undefined)
+    throw refusal(flags.engine === undefined ? variables.url : "--engine", urlFault);
   const fault = insecure ? insecureFault(url) : undefined;
   if (fault === undefined) return { url, insecure };
   throw refusal(flags.engine_insecure ? "--engine-insecure" : variables.insecure, fault);

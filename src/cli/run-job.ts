@@ -21,13 +21,14 @@ import type { JobContext, JobRequest } from "../jobs/shared/job.ts";
 import type { Reading } from "../outputs/open-document.ts";
 import { openTrackedOutput } from "../tracking/tracked-output.ts";
 import { trackerOf, trackRun } from "../tracking/tracker.ts";
-import { addCommand, type FlagsOf, JOB_OPTIONS, membersOf, refusal } from "./command.ts";
+import { addCommand, ENGINE_OPTIONS, type FlagsOf, JOB_OPTIONS, membersOf, refusal } from "./command.ts";
 import { jobInputs, jobResources, withReporter } from "./job-inputs.ts";
 import { tableOf, writeJobReport } from "./output-commands.ts";
 import type { Reporter } from "./terminal/reporter.ts";
 
 const OPTIONS = {
   ...JOB_OPTIONS,
+  ...ENGINE_OPTIONS,
   portable: ["--portable", "write the same bytes on every x86-64-v3 processor, with slower kernels"],
   report: ["--report", "write an HTML report beside the output (see mucast report)"],
   tags: ["--tag <tag...>", "a label for the output, such as an experiment; several are possible"],
@@ -46,7 +47,7 @@ Examples:
 
 stdout carries only the result record, one JSON object. If OPERATION_ID is set, it names the output.
 Exit codes: 0 success; 2 an error in the request, 3 in the data or the storage, 4 in the engine, 1 in mucast itself (a bug);
-130 cancelled by Ctrl-C, 143 by SIGTERM, 129 by SIGHUP.`,
+130 cancelled by Ctrl-C, 143 by SIGTERM, 129 by SIGHUP on a terminal.`,
       run: (flags) => runJob(job, flags),
     });
   add("run_ml_job", "regressors", "pooled-lightgbm");

@@ -20,9 +20,9 @@ Example:
   mucast validate --feature-url blobs --config ridge
 
 stdout carries a table, in which tickers with the same figures share a row, or one JSON object with every ticker with --log json;
-stderr carries the warnings, of many tickers with a code the first three, or all with --log json. The command takes
-the flags of the jobs; a config with "NN params" and no "ML params" is for run_dl_job. If the job would find nothing to learn or
-to forecast, its error follows, with its exit code.`,
+stderr carries the warnings, of many tickers with a code the first three, or all with --log json. A config with
+"NN params" and no "ML params" is for run_dl_job. If the job would find nothing to learn or to forecast, its error follows, with
+its exit code.`,
     run: (flags) =>
       withReporter(flags, { tickersShown: 3 }, async (reporter, { report, signal }) => {
         const { workers } = jobResources(flags);
