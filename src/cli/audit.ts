@@ -10,14 +10,13 @@ import {
 } from "../contract/config/payload-schemas.ts";
 import { printable } from "../contract/errors/wording.ts";
 import type { AuditBlob } from "../contract/output/audit-blob.ts";
-import { addCommand, ENGINE_OPTIONS, type FlagsOf, JOB_OPTIONS, membersOf } from "./command.ts";
+import { addCommand, type FlagsOf, JOB_OPTIONS, membersOf } from "./command.ts";
 import { jobInputs, jobResources, withReporter } from "./job-inputs.ts";
 import { inputLocations } from "./locations.ts";
 import { table } from "./terminal/output-table.ts";
 
 const OPTIONS = {
   ...JOB_OPTIONS,
-  ...ENGINE_OPTIONS,
   checks: ["--checks <list>", `comma-separated, from ${AUDIT_CHECKS.join(", ")} (default: all)`],
   operation: ["--operation <job>", `${JOB_OPERATIONS.join(" or ")}; needed if the config has both sections`],
   previous_feature_url: ["--previous-feature-url <location>", "feature blob of an earlier day, likewise"],

@@ -116,7 +116,7 @@ export const REPORT_OPTIONS = {
   quiet: ["--quiet", "hide progress; warnings and errors are still shown"],
 } as const;
 
-/** What all take that read the inputs of jobs. */
+/** What the jobs take, and what reads the inputs of jobs. */
 export const JOB_OPTIONS = {
   feature_url: [
     "--feature-url <location>",
@@ -135,6 +135,7 @@ export const JOB_OPTIONS = {
   start: ["--start <date>", "first date of the window, if the data-extraction blob names none"],
   end: ["--end <date>", "last date of the window, likewise"],
   learning_end: ["--learning-end <date>", "last date whose labels may be learned, likewise"],
+  ...ENGINE_OPTIONS,
 } as const;
 
 /** How a file of prices is read. */

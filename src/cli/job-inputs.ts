@@ -14,22 +14,14 @@ import { invalidRequest, show } from "../contract/errors/faults.ts";
 import { causeOf } from "../contract/errors/system-error.ts";
 import { printable } from "../contract/errors/wording.ts";
 import type { JobContext } from "../jobs/shared/job.ts";
-import {
-  type ENGINE_OPTIONS,
-  type FlagsOf,
-  type JOB_OPTIONS,
-  type REPORT_OPTIONS,
-  refusal,
-} from "./command.ts";
+import { type FlagsOf, type JOB_OPTIONS, type REPORT_OPTIONS, refusal } from "./command.ts";
 import { inputLocations } from "./locations.ts";
 import { Reporter, type ReporterOptions } from "./terminal/reporter.ts";
 import { untilSignal } from "./terminal/signals.ts";
 
-type EngineFlags = FlagsOf<typeof ENGINE_OPTIONS>;
-type InputFlags = Pick<
-  FlagsOf<typeof JOB_OPTIONS>,
-  "feature_url" | "data_extractor_url" | "config" | "blob_url"
->;
+type JobFlags = FlagsOf<typeof JOB_OPTIONS>;
+type EngineFlags = Pick<JobFlags, "engine" | "engine_insecure">;
+type InputFlags = Pick<JobFlags, "feature_url" | "data_extractor_url" | "config" | "blob_url">;
 type ReportFlags = FlagsOf<typeof REPORT_OPTIONS>;
 
 /**

@@ -21,14 +21,13 @@ import type { JobContext, JobRequest } from "../jobs/shared/job.ts";
 import type { Reading } from "../outputs/open-document.ts";
 import { openTrackedOutput } from "../tracking/tracked-output.ts";
 import { trackerOf, trackRun } from "../tracking/tracker.ts";
-import { addCommand, ENGINE_OPTIONS, type FlagsOf, JOB_OPTIONS, membersOf, refusal } from "./command.ts";
+import { addCommand, type FlagsOf, JOB_OPTIONS, membersOf, refusal } from "./command.ts";
 import { jobInputs, jobResources, withReporter } from "./job-inputs.ts";
 import { tableOf, writeJobReport } from "./output-commands.ts";
 import type { Reporter } from "./terminal/reporter.ts";
 
 const OPTIONS = {
   ...JOB_OPTIONS,
-  ...ENGINE_OPTIONS,
   portable: ["--portable", "write the same bytes on every x86-64-v3 processor, with slower kernels"],
   report: ["--report", "write an HTML report beside the output (see mucast report)"],
   tags: ["--tag <tag...>", "a label for the output, such as an experiment; several are possible"],
