@@ -53,8 +53,8 @@ function errorsPage(): string {
 
 Generated from \`src/contract/errors/error-codes.ts\`; do not edit.
 
-Bad input causes one error that names the place, the value and what to do, often in words that fit better than these. The command line prints it on stderr (as one JSON
-object with \`--log json\`), leaves stdout empty, and exits with the code below (\`canceled\`: 143 for SIGTERM, 129 for SIGHUP).
+Bad input causes one error that names the place, the value and what to do, often in words that fit better than these. The command line prints it on stderr (JSON
+with \`--log json\`), leaves stdout empty, and exits with the code below (\`canceled\`: 143 for SIGTERM, 129 for SIGHUP on a terminal).
 \`status\` is the HTTP status of the same problem (RFC 9457).
 
 Some errors fail only one ticker, which the output lists in \`failures\` while the others go on: \`fit_failed\`, \`diverged\`,

@@ -59,6 +59,15 @@ test("one command goes from prices to mu.csv, a table, and what to do next, at t
   }
 });
 
+test("of a config with both sections, regressors are trained", async () => {
+  const folder = await newFolder();
+  const prices = join(folder, "prices.csv");
+  writeFileSync(prices, pricesCsv());
+  const config = JSON.stringify({ "ML params": { model: "ridge" }, "NN params": {} });
+  const { code, stderr } = await mucast(["forecast", prices, "--out", folder, "--config", config]);
+  assert.equal(code, 0, stderr);
+});
+
 test("an error names the resolved path", async () => {
   const missing = await mucast(["forecast", "nowhere.csv"]);
   assert.equal(missing.code, 3);

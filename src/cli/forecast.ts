@@ -4,7 +4,7 @@ import { fileURLToPath } from "node:url";
 import type { Command } from "commander";
 import { replaceByStaged, stageFile } from "../blob/folder/staged-file.ts";
 import { EXAMPLE_CONFIGS } from "../contract/config/example-configs.ts";
-import { findJob } from "../contract/config/payload.ts";
+import { operationsOf } from "../contract/config/payload.ts";
 import { show } from "../contract/errors/faults.ts";
 import { printable } from "../contract/errors/wording.ts";
 import { rawNumber, rawNumbers } from "../contract/json/json-text.ts";
@@ -74,7 +74,7 @@ async function forecast(flags: FlagsOf<typeof OPTIONS>, prices: string): Promise
       config: text,
       id: randomUUID(),
     };
-    const operation = findJob(text, undefined);
+    const operation = operationsOf(text)[0] ?? "run_ml_job";
     const context = { ...resources, ...running, policy };
     const { output_url } = await runOperation({ operation, options: {} }, request, context);
     reporter.finish();

@@ -80,13 +80,14 @@ export function engineOf(flags: Partial<EngineFlags>, env = process.env): Cluste
   if (!/^(true|false)$/.test(text))
     throw refusal(variables.insecure, `must be true or false, got ${show(text)}`);
   const insecure = flags.engine_insecure ?? text === "true";
-  const url = (flags.engine ?? env[variables.url])?.trim() || undefined;
+  const url = flags.engine ?? (env[variables.url]?.trim() || undefined);
   if (url === undefined) {
     if (flags.engine_insecure) throw refusal("--engine-insecure", "only allowed with --engine");
     return undefined;
   }
   const urlFault = engineUrlFault(url);
-  if (urlFault !== undefined) throw refusal(flags.engine ? "--engine" : variables.url, urlFault);
+  if (urlFault !== undefined)
+    throw refusal(flags.engine === undefined ? variables.url : "--engine", urlFault);
   const fault = insecure ? insecureFault(url) : undefined;
   if (fault === undefined) return { url, insecure };
   throw refusal(flags.engine_insecure ? "--engine-insecure" : variables.insecure, fault);

@@ -46,7 +46,7 @@ Examples:
 
 stdout carries only the result record, one JSON object. If OPERATION_ID is set, it names the output.
 Exit codes: 0 success; 2 an error in the request, 3 in the data or the storage, 4 in the engine, 1 in mucast itself (a bug);
-130 cancelled by Ctrl-C, 143 by SIGTERM, 129 by SIGHUP.`,
+130 cancelled by Ctrl-C, 143 by SIGTERM, 129 by SIGHUP on a terminal.`,
       run: (flags) => runJob(job, flags),
     });
   add("run_ml_job", "regressors", "pooled-lightgbm");

@@ -11,22 +11,25 @@ import { addCommand, JOB_OPTIONS, membersOf } from "./command.ts";
 import { jobInputs, jobResources, withReporter } from "./job-inputs.ts";
 import { table } from "./terminal/output-table.ts";
 
+/** A preview needs no cluster. */
+const { engine: _, engine_insecure: __, ...OPTIONS } = JOB_OPTIONS;
+
 export function addValidate(program: Command): void {
   addCommand(program, "validate", {
     about: "show what a job reads from both blobs and the config, without training",
-    options: JOB_OPTIONS,
+    options: OPTIONS,
     help: `
 Example:
   mucast validate --feature-url blobs --config ridge
 
 stdout carries a table, in which tickers with the same figures share a row, or one JSON object with every ticker with --log json;
-stderr carries the warnings, of many tickers with a code the first three, or all with --log json. The command takes
-the flags of the jobs; a config with "NN params" and no "ML params" is for run_dl_job. If the job would find nothing to learn or
-to forecast, its error follows, with its exit code.`,
+stderr carries the warnings, of many tickers with a code the first three, or all with --log json. A config with
+"NN params" and no "ML params" is for run_dl_job. If the job would find nothing to learn or to forecast, its error follows, with
+its exit code.`,
     run: (flags) =>
       withReporter(flags, { tickersShown: 3 }, async (reporter, { report, signal }) => {
         const { workers } = jobResources(flags);
-        const window = requestedWindow(membersOf(requestedWindowSchema, flags, JOB_OPTIONS));
+        const window = requestedWindow(membersOf(requestedWindowSchema, flags, OPTIONS));
         const inputs = await jobInputs(flags, reporter);
         const policy = blobPolicy({ ...process.env, BLOB_URL: inputs.blobUrl });
         const request = { ...inputs, window, id: "validate" };

@@ -124,6 +124,24 @@ test("a submit with a key survives a lost answer and a full queue", () =>
     },
   ));
 
+test("a submit without a key is sent once", () =>
+  against([broken], async (client, { requests }) => {
+    await assert.rejects(client.runMlJob(PAYLOAD), TypeError);
+    assert.equal(requests.length, 1);
+  }));
+
+test("a blob that is a stream is sent once", () =>
+  against([refusal("unavailable", { "retry-after": "0" })], async (client, { requests }) => {
+    await assert.rejects(client.putBlob("feature_engine_1.json", new Blob(["{}"]).stream()), /unavailable/);
+    assert.equal(requests.length, 1);
+  }));
+
+test("an id cannot escape its segment of the path", () =>
+  against([json(200, SUCCEEDED)], async (client, { requests }) => {
+    await client.cancelOperation("../x?y");
+    assert.equal(requests[0]!.url, "/v1/operations/..%2Fx%3Fy/cancel");
+  }));
+
 test("the client does not wait if the service asks for a long pause", () =>
   against([refusal("rate_limited", { "retry-after": "3600" })], async (client, { requests }) => {
     await assert.rejects(client.getOperation("one"), /rate_limited/);

@@ -41,6 +41,13 @@ test("events arrive in order and end with the final one", () =>
     assert.equal(requests[0]!.headers.accept, "text/event-stream");
   }));
 
+test("a proxy may end lines with CRLF", () => {
+  const lines = ["retry: 1", QUEUED, ENDED].map((text) => text.replaceAll("\n", "\r\n"));
+  return against([stream(...lines.map((line) => `${line}\r`))], async (client) =>
+    assert.deepEqual(await typesOf(client), ["queued", "succeeded"]),
+  );
+});
+
 test("events and members that a later service adds are passed on", () => {
   const added = sent(2, "added_later", { any: 1 });
   const ended = sent(3, "succeeded", { ...SUCCEEDED, added_later: 1 });

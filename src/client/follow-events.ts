@@ -108,7 +108,7 @@ async function* eventsOnce(
       signal: signal === undefined ? silence.signal : AbortSignal.any([signal, silence.signal]),
     }),
   );
-  if (!response.ok) throw await errorOf(response);
+  if (!response.ok) throw await hear(errorOf(response));
   state.isOver = response.status === 204;
   if (response.body === null) return;
   const type = response.headers.get("content-type") ?? "no content type";
@@ -126,7 +126,8 @@ async function* eventsOnce(
       if (value === undefined) return;
       state.hasHeard = true;
       text += decoder.decode(value, { stream: true });
-      const messages = text.split("\n\n");
+      // A proxy may end lines with CRLF.
+      const messages = text.replaceAll("\r\n", "\n").split("\n\n");
       text = messages.pop()!;
       for (const message of messages) {
         const event = readMessage(message, state);

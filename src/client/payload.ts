@@ -52,5 +52,6 @@ export function payloadText(payload: PayloadOf<SubmittedOperation> | string): st
   const { config, ...others } = payload;
   if (typeof config !== "string") return JSON.stringify({ ...others, config });
   JSON.parse(config);
-  return `${JSON.stringify(others).slice(0, -1)},"config":${config}}`;
+  const members = JSON.stringify(others).slice(1, -1);
+  return `{${members}${members && ","}"config":${config}}`;
 }

@@ -54,6 +54,8 @@ def error_of(answer: Answer) -> RequestRefusedError | UnexpectedAnswerError:
     problem = object_in(answer.body) or {}
     if not isinstance(problem.get("code"), str) or not isinstance(problem.get("detail"), str):
         return unexpected(answer)
+    if not isinstance(problem.get("advice", ""), str) or not isinstance(problem.get("faults", []), list):
+        return unexpected(answer)
     if not isinstance(problem.get("status"), int):
         problem["status"] = answer.status
     return RequestRefusedError(cast("Problem", problem))

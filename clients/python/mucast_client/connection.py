@@ -61,7 +61,7 @@ class Connection:
 
     @contextmanager
     def stream(self, call: Call) -> Iterator[httpx.Response]:
-        """One attempt; yields any answer before its body is read. Raises httpx.TransportError if there is none."""
+        """One attempt; yields any answer before its body is read. Raises httpx.RequestError if there is none."""
         query = {name: value for name, value in call.query.items() if value is not None}
         body = call.body.open("rb") if isinstance(call.body, Path) else call.body
         cut = DEADLINE.get().cut
@@ -93,7 +93,7 @@ class Connection:
             try:
                 with self.stream(call) as response:
                     answer = answer_of(response)
-            except httpx.TransportError as error:
+            except httpx.RequestError as error:
                 if not may_repeat:
                     raise ConnectionLostError(f"{self.url} gives no answer: {reason_of(error)}") from error
                 pause(backoff(failures))
@@ -105,13 +105,18 @@ class Connection:
             if not (may_repeat and is_temporary):
                 raise refusal
             asked = answer.headers.get("retry-after", "")
-            if asked.isdigit() and float(asked) > MAX_RETRY_AFTER:
+            seconds = float(asked) if asked.isdecimal() else backoff(failures)
+            if seconds > MAX_RETRY_AFTER:
                 raise refusal
-            pause(float(asked) if asked.isdigit() else backoff(failures))
+            pause(seconds)
 
 
 def answer_of(response: httpx.Response) -> Answer:
-    return Answer(response.status_code, str(response.url), response.headers, response.read())
+    parts: list[bytes] = []
+    for part in response.iter_bytes():
+        DEADLINE.get().check()
+        parts.append(part)
+    return Answer(response.status_code, str(response.url), response.headers, b"".join(parts))
 
 
 def backoff(failures: int) -> float:

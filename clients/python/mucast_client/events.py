@@ -81,7 +81,7 @@ class EventFollower:
                 if not self._has_heard:
                     raise NoEventStreamError("nothing arrives") from error
                 failure = error
-            except httpx.TransportError as error:
+            except httpx.RequestError as error:
                 failure = error
             has_lasted = self._has_heard and time.monotonic() - began > ESTABLISHED_SECONDS
             failures = 0 if self._has_brought or has_lasted else failures + 1
@@ -110,7 +110,8 @@ class EventFollower:
             for part in response.iter_text():
                 self._has_heard = True
                 DEADLINE.get().check()
-                *messages, text = (text + part).split("\n\n")
+                # A proxy may end lines with CRLF.
+                *messages, text = (text + part).replace("\r\n", "\n").split("\n\n")
                 yield from filter(None, map(self._event_in, messages))
                 if len(text) > MAX_EVENT_CHARS:
                     raise NoEventStreamError("it contains an event that is too large")
@@ -119,7 +120,7 @@ class EventFollower:
         """None for a comment, and for the pause that the service asks for."""
         lines = [line.partition(":") for line in message.split("\n")]
         for name, _, value in lines:
-            if name == "retry" and value.strip().isdigit():
+            if name == "retry" and value.strip().isdecimal():
                 self._reopen = min(float(value) / 1_000, MAX_REOPEN_SECONDS)
         data = "\n".join(value.removeprefix(" ") for name, _, value in lines if name == "data")
         if data == "":

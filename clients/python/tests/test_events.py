@@ -51,6 +51,13 @@ def test_resumes_after_the_last_event_and_repeats_none(fake: Fake, pauses: list[
     assert len(pauses) == 4
 
 
+def test_a_proxy_may_end_lines_with_crlf(fake: Fake, pauses: list[float]) -> None:
+    parts = b"retry: 3000\n\n".join([b"", QUEUED]).replace(b"\n", b"\r\n")
+    service = fake(ACCEPTED, stream([parts[:-1], parts[-1:]]), stream([ENDED]))
+    assert seqs(service) == [1, 4]
+    assert pauses == [3.0]
+
+
 def test_kept_events_follow_a_snapshot_even_of_an_ended_operation(fake: Fake) -> None:
     service = fake(ACCEPTED, stream([sent(2, "snapshot", SUCCEEDED), PROGRESS, ENDED]))
     assert seqs(service) == [2, 3, 4]
