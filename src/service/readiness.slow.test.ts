@@ -17,10 +17,14 @@ after(() => rmSync(folder, { recursive: true, force: true }));
 type Parts = Parameters<typeof watchReadiness>[0];
 
 /** A readiness whose clock only `pass` moves. `failing` runs a round of checks, and returns what failed. */
-function readinessOf(t: TestContext, parts: Omit<Parts, "phase">, phase: Parts["phase"] = () => "accepting") {
+function readinessOf(
+  t: TestContext,
+  parts: Omit<Parts, "isOneCaller" | "phase">,
+  phase: Parts["phase"] = () => "accepting",
+) {
   let now = Math.floor(performance.now());
   t.mock.method(performance, "now", () => now);
-  const readiness = watchReadiness({ phase, ...parts });
+  const readiness = watchReadiness({ isOneCaller: true, phase, ...parts });
   const failing = async () => {
     await readiness.look();
     const failed = (await readiness.checks()).filter(({ ok }) => !ok);
@@ -51,7 +55,8 @@ test("a working service is ready, and one that starts or drains does not accept 
   assert.deepEqual(await failing(), []);
   const names = (await readiness.checks()).map(({ name }) => name);
   assert.deepEqual(names, ["data_folder", "database", "storage", "accepting"]);
-  assert.equal(await store.stat("status/readiness.0.json"), undefined);
+  for (const place of ["data", "status"])
+    assert.equal(await store.stat(`${place}/readiness.0.json`), undefined);
   phase = "starting";
   assert.deepEqual(await failing(), ["accepting: the service is about to start"]);
   phase = "draining";
@@ -62,12 +67,13 @@ test("a folder that was moved away or cannot be written is reported, and submiss
   const { failing, blobFolder, dataDir, readiness } = await onFolder(t);
   readiness.requireStorage();
   assert.deepEqual(await failing(), []);
-  const status = join(blobFolder, "status");
+  const [data, status] = [join(blobFolder, "data"), join(blobFolder, "status")];
   const database = join(dataDir, "mucast.db");
   for (const [path, isThere, words, what] of [
     [blobFolder, false, /^storage: the folder of the blobs is gone; put it back/, "storage of the blobs"],
     [blobFolder, true, /^storage: the folder of the blobs is not the one that/, "storage of the blobs"],
     // A file in its place stops the write, even for root.
+    [data, true, /^storage: /, "storage of the blobs"],
     [status, true, /^storage: /, "storage of the blobs"],
     [database, false, /^data_folder: the database is gone/, "data folder"],
     [dataDir, false, /^data_folder: the data folder is gone/, "data folder"],

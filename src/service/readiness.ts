@@ -5,8 +5,8 @@ import type { Database } from "./database/database.ts";
 import { sqliteFile } from "./database/sqlite.ts";
 import type { ReadyCheck } from "./http/http-app.ts";
 
-/** A name that no job uses. */
-const PROBE_KEY = "status/readiness.0.json";
+/** A name that only these checks use. */
+const PROBE_NAME = "readiness.0.json";
 /** As large as the output of a small job. */
 const PROBE = new Uint8Array(64 * 2 ** 10);
 /** The pause between the end of one round of checks and the start of the next. */
@@ -20,6 +20,8 @@ interface ReadyParts {
   readonly database: Database;
   readonly store: BlobStore;
   readonly blobFolder: string | undefined;
+  /** Whether inputs and outputs are in `data` of the storage itself. With authentication, each caller has a folder. */
+  readonly isOneCaller: boolean;
   readonly dataDir: string | undefined;
   readonly phase: () => "starting" | "accepting" | "draining";
 }
@@ -114,7 +116,8 @@ export function watchReadiness(parts: ReadyParts) {
   };
 }
 
-function makeChecks({ dataDir, blobFolder, database, store }: ReadyParts): Check[] {
+function makeChecks({ dataDir, blobFolder, isOneCaller, database, store }: ReadyParts): Check[] {
+  const places = isOneCaller ? ["data", "status"] : ["status"];
   const checkBlobs = blobFolder === undefined ? () => undefined : pin(blobFolder, "the folder of the blobs");
   const checks: Check[] = [
     {
@@ -134,9 +137,11 @@ function makeChecks({ dataDir, blobFolder, database, store }: ReadyParts): Check
       isShared: blobFolder === undefined,
       async run() {
         checkBlobs();
-        await store.put(PROBE_KEY, PROBE);
-        // The storage may allow writes but no removals; then the next check replaces the blob.
-        await store.remove(PROBE_KEY).catch(() => undefined);
+        for (const place of places) {
+          await store.put(`${place}/${PROBE_NAME}`, PROBE);
+          // The storage may allow writes but no removals; then the next check replaces the blob.
+          await store.remove(`${place}/${PROBE_NAME}`).catch(() => undefined);
+        }
         checkBlobs();
       },
     },

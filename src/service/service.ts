@@ -88,7 +88,7 @@ async function start(
   const blobs = new StoredBlobs({ database, store: storage.store, settings, quota });
   const processes = new RequestProcesses({ settings, env, storage, log, telemetry });
   resources.defer(() => processes.close());
-  const keys = new KeyStore(database);
+  const keys = new KeyStore(database, log);
   const token = randomBytes(32).toString("base64url");
   const authenticate = await buildAuthenticate(settings, { database, keys, log, localToken: token });
 
@@ -116,6 +116,7 @@ async function start(
     database,
     store: storage.store,
     blobFolder: storage.folder,
+    isOneCaller: settings.auth === "none",
     dataDir: database.kind === "sqlite" ? settings.data_dir : undefined,
     phase: () => (operations.draining ? "draining" : dispatcher === undefined ? "starting" : "accepting"),
   });
@@ -150,6 +151,7 @@ async function start(
   const { store, urls, access } = await storage.at(address);
   inputUrls = new InputUrls(urls, blobs);
   jobAccess = access;
+  resources.defer(blobs.keepFinishingRemovals(log));
   resources.defer(startRetention({ database, store, days: settings.retention_days, log }));
   const source = settings.public_url ?? "urn:mucast:service";
   const deliverer = startDeliverer({ database, leases, targets: webhooks, source, log, telemetry });

@@ -102,6 +102,12 @@ describe("a service with keys", { timeout: 600_000 }, () => {
     const replay = JSON.stringify({ output_url: mine.result!.output_url });
     problemOf(await ben.post("replay", replay), 400, "url_not_allowed");
     const previous = { previous_feature_url: `${serving.url}/data/feature_engine_hers.json` };
+    const json = { "content-type": "application/json" };
+    problemOf(
+      await ben.ask("POST", "/v1/validate", payload(serving.url, "hers"), json),
+      400,
+      "url_not_allowed",
+    );
     await putInputs(ben, "his");
     const audit = JSON.stringify({ ...JSON.parse(payload(serving.url, "his")), ...previous });
     const { path } = problemOf(await ben.post("audit", audit), 400, "url_not_allowed");

@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { MucastError } from "../../contract/errors/errors.ts";
+import { MucastError } from "../../contract/errors/errors.ts";
 import { jsonBytes } from "../../contract/json/bounded-json.ts";
 import { SIZES } from "../../contract/schema/answer-limits.ts";
 import { settingsSchema } from "../../contract/settings.ts";
-import { onEachDatabase } from "../database/databases.testing.ts";
+import { onEachDatabase, withMembers } from "../database/databases.testing.ts";
 import { noLog } from "../telemetry/no-telemetry.testing.ts";
 import { buildAuthenticate, firstIssuer, keyAuthenticate } from "./authenticate.ts";
 import { apiKeySchema, KeyStore, MAX_KEYS_OF_PAGE, parseApiKey } from "./key-store.ts";
@@ -67,6 +67,16 @@ onEachDatabase(({ database }) => {
       await refused(`Bearer ${wrong}`);
     await keys.revoke(key.id);
     await refused(`Bearer ${token}`);
+  });
+
+  test("a database that takes no writes authenticates, and the log says once that uses are not stored", async () => {
+    const { token } = await open().create("x", ["read"]);
+    const full = () => Promise.reject(new MucastError("unavailable", "the disk is full"));
+    const lines: string[] = [];
+    const log = { warn: (_fields: object, message: string) => void lines.push(message) };
+    const keys = new KeyStore(withMembers(database(), { write: full }), log);
+    for (let n = 0; n < 2; n++) assert.ok(await keyAuthenticate(keys)(`Bearer ${token}`));
+    assert.deepEqual(lines, ["the last use of an API key could not be stored"]);
   });
 
   test("pages list each key once, newest first, even if many were created at the same moment; none has a secret", async () => {

@@ -4,6 +4,7 @@ import { z } from "zod";
 import { MucastError } from "../../contract/errors/errors.ts";
 import type { Database } from "../database/database.ts";
 import type { Tables } from "../database/tables.ts";
+import type { Log } from "../telemetry/log.ts";
 import { SCOPES, type Scope } from "./caller.ts";
 
 /** Without its secret and its hash. */
@@ -33,9 +34,12 @@ const COLUMNS = ["id", "name", "subject", "scopes", "created_at", "revoked_at", 
 
 export class KeyStore {
   readonly #database: Database;
+  readonly #log: Pick<Log, "warn"> | undefined;
+  #storesUses = true;
 
-  constructor(database: Database) {
+  constructor(database: Database, log?: Pick<Log, "warn">) {
     this.#database = database;
+    this.#log = log;
   }
 
   /** No other call returns the token, `mucast_<id>_<secret>`. */
@@ -107,12 +111,16 @@ export class KeyStore {
   /** Stores that a key was used now. A database that cannot be written to, as on a full disk, fails no request. */
   async recordUse(id: string): Promise<void> {
     const last_used_at = this.#database.time();
-    const used = this.#database.write((db) =>
-      db.updateTable("api_keys").set({ last_used_at }).where("id", "=", id).execute(),
-    );
-    await used.catch((error: unknown) => {
+    try {
+      await this.#database.write((db) =>
+        db.updateTable("api_keys").set({ last_used_at }).where("id", "=", id).execute(),
+      );
+      this.#storesUses = true;
+    } catch (error) {
       if (!(error instanceof MucastError && error.code === "unavailable")) throw error;
-    });
+      if (this.#storesUses) this.#log?.warn({ err: error }, "the last use of an API key could not be stored");
+      this.#storesUses = false;
+    }
   }
 }
 

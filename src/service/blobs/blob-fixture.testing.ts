@@ -13,6 +13,7 @@ import type { Database } from "../database/database.ts";
 import { newRow, type TestDatabase } from "../database/databases.testing.ts";
 import { insertOperation } from "../operations/operations.ts";
 import { recordBlob } from "../store/blobs.ts";
+import { noLog } from "../telemetry/no-telemetry.testing.ts";
 import { StoredBlobs, type StoredBlobsParts } from "./blobs.ts";
 import { spaceOf } from "./storage.ts";
 
@@ -101,6 +102,9 @@ export function blobFixture(tested: TestDatabase) {
     });
   }
 
+  /** Finishes interrupted removals, as every service does each hour. */
+  const sweep = () => service().finishRemovals(noLog, new AbortController().signal);
+
   const eventParts = () => ({ database, webhooks: [], settings: { events_kept: 10 } });
   /** Stores an operation that names a blob of its caller. @returns its row. */
   const submit = async ({ subject }: Caller, feature: string, options: PayloadOptions = {}) => {
@@ -120,7 +124,7 @@ export function blobFixture(tested: TestDatabase) {
     );
 
   return {
-    ...{ service, put, record, used, sizeOf, storeThat, interruptAll, submit, trySubmit },
+    ...{ service, put, record, used, sizeOf, storeThat, interruptAll, sweep, submit, trySubmit },
     get store() {
       return store;
     },

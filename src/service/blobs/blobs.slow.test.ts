@@ -15,7 +15,7 @@ const CONTENTS = { ticker_count: 2, dates: 10, start: "2024-01-02", end: "2024-0
 
 onEachDatabase((tested) => {
   const fixture = blobFixture(tested);
-  const { service, put, record, used, sizeOf, submit, trySubmit, interruptAll } = fixture;
+  const { service, put, record, used, sizeOf, submit, trySubmit, sweep, interruptAll } = fixture;
 
   /** Stores a blob of 7 bytes as a preparation does. @param meanwhile between its bytes and its record. */
   async function prepare(
@@ -100,6 +100,13 @@ onEachDatabase((tested) => {
     assert.equal(listed[1]!.store.url, fixture.store.within(spaceOf(ann.subject)).url);
     assert.deepEqual(await names(blobs, ann, { kind: "prices" }), ["data_extractor_1.json"]);
     assert.deepEqual(await names(blobs, ben), [NAME]);
+  });
+
+  test("a cursor of another caller shows nothing of that caller", async () => {
+    const [blobs, ann, ben] = [service(), newCaller(), newCaller()];
+    for (const name of [NAME, "feature_engine_2.json"]) await put(blobs, ann, name, 1);
+    const { cursor } = await blobs.list(ann, { limit: 1 });
+    assert.deepEqual(await names(blobs, ben, { cursor: cursor! }), []);
   });
 
   test("uploads stay within the quota of bytes one after the other, and concurrent ones of a service too", async () => {
@@ -267,33 +274,40 @@ onEachDatabase((tested) => {
   }
 
   for (const when of ["before", "after"] as const) {
-    test(`a removal that is killed ${when} the bytes are removed is finished by the next upload, and no job names its blob`, async () => {
+    test(`a removal that is killed ${when} the bytes are removed is finished by the sweep, and no job names its blob`, async () => {
       const [alive, caller] = [service(), newCaller()];
       await put(alive, caller, NAME, 10);
       await killed("remove", when, (blobs) => blobs.remove(caller, NAME));
       assert.equal(await sizeOf(alive, caller), undefined);
       assert.equal(await trySubmit(caller, NAME), "url_not_allowed");
       await assert.rejects(alive.beginUpload(caller, NAME, 1), isCode("unavailable"));
-      // As ten minutes later.
+      // Then as ten minutes later.
+      await sweep();
+      assert.deepEqual(await used(caller), { bytes: 10, blobs: 1 });
       await interruptAll();
-      await put(alive, caller, NAME, 20);
-      assert.equal(await sizeOf(alive, caller), 20);
-      assert.deepEqual(await used(caller), { bytes: 20, blobs: 1 });
+      await sweep();
+      assert.deepEqual(await used(caller), { bytes: 0, blobs: 0 });
     });
   }
 
   test("an upload of the operator that is killed is never open to other callers, and can be sent again", async () => {
     const alive = service();
     for (const when of ["before", "after"] as const) {
-      const name = newName();
-      await killed("put", when, (blobs) => put(blobs, LOCAL, name, 20));
-      assert.equal(await alive.find(LOCAL, name), undefined);
-      // Without its row, these bytes would be open.
-      await fixture.store.put(`data/${name}`, "x");
-      assert.equal(await alive.isOpen(name), false);
-      await put(alive, LOCAL, name, 30);
-      assert.equal(await sizeOf(alive, LOCAL, name), 30);
-      assert.equal(await alive.remove(LOCAL, name), true);
+      const [again, given] = [newName(), newName()];
+      for (const name of [again, given]) {
+        await killed("put", when, (blobs) => put(blobs, LOCAL, name, 20));
+        assert.equal(await alive.find(LOCAL, name), undefined);
+        // Without its row, these bytes would be open.
+        await fixture.store.put(`data/${name}`, "x");
+        assert.equal(await alive.isOpen(name), false);
+      }
+      await put(alive, LOCAL, again, 30);
+      assert.equal(await sizeOf(alive, LOCAL, again), 30);
+      assert.equal(await alive.remove(LOCAL, again), true);
+      // As a week later.
+      await interruptAll();
+      await sweep();
+      assert.equal(await fixture.store.stat(`data/${given}`), undefined);
     }
   });
 });

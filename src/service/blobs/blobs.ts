@@ -6,6 +6,7 @@ import { MucastError } from "../../contract/errors/errors.ts";
 import type { Caller } from "../auth/caller.ts";
 import type { Database } from "../database/database.ts";
 import type { Statements } from "../database/tables.ts";
+import { repeatSweep } from "../row-sweep.ts";
 import {
   addUsage,
   lockUsage,
@@ -19,6 +20,7 @@ import {
 } from "../store/blobs.ts";
 import { cursorAfter, parseCursor } from "../store/cursors.ts";
 import { ACTIVE_STATUSES } from "../store/operation-view.ts";
+import type { Log } from "../telemetry/log.ts";
 import { spaceOf, storageFailed } from "./storage.ts";
 
 export interface BlobAddress {
@@ -57,6 +59,9 @@ interface Uploading extends OwnedBlob {
 
 /** A longer removal counts as interrupted. Until then one service does it: a second might remove a blob uploaded since. */
 const REMOVAL_SECONDS = 600;
+/** A name that was reserved for longer belongs to an upload that failed, or whose service was killed. */
+const RESERVED_SECONDS = 7 * 86_400;
+const HOUR_MILLISECONDS = 3_600_000;
 const RETRY_SECONDS = 1;
 const MAX_OPERATIONS_LISTED = 10;
 
@@ -70,7 +75,8 @@ const KIND = sql<BlobKind>`case
  * blobs of other callers.
  *
  * A caller finds a blob if its row is `stored`. An upload stores the bytes, then the row. A removal makes the row `removing`, which hides
- * the blob, removes the bytes, then the row. If it is interrupted, the next request for the name finishes it. Bytes without a row are orphans that no caller finds, except in the root of the storage: there, they are the operator's own, and jobs of all
+ * the blob, removes the bytes, then the row. If it is interrupted, the next request for the name, or the hourly sweep, finishes it. Bytes
+ * without a row are orphans that no caller finds, except in the root of the storage: there, they are the operator's own, and jobs of all
  * callers may read them. So an upload into the root makes a row `reserved` before the bytes, hidden like a removal.
  */
 export class StoredBlobs {
@@ -231,6 +237,30 @@ export class StoredBlobs {
     return (await this.#removeBlob(blob, row === undefined ? "unrecorded" : "recorded")) && isThere;
   }
 
+  /** Finishes interrupted removals, at once and then every hour. @returns a function that stops it. */
+  keepFinishingRemovals(log: Log): () => Promise<void> {
+    return repeatSweep(
+      (signal) => this.finishRemovals(log, signal),
+      HOUR_MILLISECONDS,
+      (error) =>
+        log.warn({ err: error }, "interrupted removals could not be read; the service will try again"),
+    );
+  }
+
+  async finishRemovals(log: Log, signal: AbortSignal): Promise<void> {
+    let failures = 0;
+    const hidden = this.#selectRows(this.#parts.database.db).where("removed_at", "is not", null);
+    for (const row of await hidden.execute()) {
+      if (signal.aborted) return;
+      if (!row.isInterrupted) continue;
+      await this.#removeBlob(row, "interrupted").catch((error: unknown) => {
+        // If the storage is unreachable, all fail.
+        if (failures++ === 0)
+          log.warn({ err: error, name: row.name }, "interrupted removals could not be finished yet");
+      });
+    }
+  }
+
   /** A submission that names the blob meanwhile either comes first, and the blob stays, or comes later and is refused. */
   async #removeBlob(blob: OwnedBlob, seen: "recorded" | "unrecorded" | "interrupted"): Promise<boolean> {
     const { caller, name } = blob;
@@ -293,11 +323,12 @@ export class StoredBlobs {
     return rows.where(({ and }) => and({ caller, name })).executeTakeFirst();
   }
 
-  /** With `isInterrupted`: whether no service is removing it any more. */
+  /** With `isInterrupted`: whether no service is removing or uploading a hidden blob any more. */
   #selectRows(db: Statements) {
     const { database } = this.#parts;
-    const isLate = sql<boolean>`state = 'removing' and removed_at < ${database.time(-REMOVAL_SECONDS)}`;
-    return db.selectFrom("blobs").select(["caller", "name", "space", "state", isLate.as("isInterrupted")]);
+    const isInterrupted = sql<boolean>`(state = 'removing' and removed_at < ${database.time(-REMOVAL_SECONDS)}
+      or state = 'reserved' and removed_at < ${database.time(-RESERVED_SECONDS)})`.as("isInterrupted");
+    return db.selectFrom("blobs").select(["caller", "name", "space", "state", isInterrupted]);
   }
 
   /** The caller who has recorded the blob of that name at the root, or whose operation writes it. */

@@ -1,4 +1,5 @@
 import { readFileSync } from "node:fs";
+import type { Socket } from "node:net";
 import fastify, { type FastifyReply, type FastifyRequest } from "fastify";
 import { redactUrl } from "../../blob/policy.ts";
 import { MucastError } from "../../contract/errors/errors.ts";
@@ -137,6 +138,14 @@ function recordRequest(request: FastifyRequest, reply: FastifyReply, { log, tele
 
 function limitConnections({ server }: HttpApp, connections: number, { log, telemetry }: HttpOptions): void {
   server.maxConnections = connections;
+  const open = new Set<Socket>();
+  server.on("connection", (socket) => {
+    open.add(socket);
+    socket.once("close", () => open.delete(socket));
+    if (open.size < connections) return;
+    // One that has sent nothing makes room for the next.
+    [...open].find((other) => other.bytesRead === 0 && other !== socket)?.destroy();
+  });
   let warnedAt = Number.NEGATIVE_INFINITY;
   server.on("drop", () => {
     telemetry.connectionRefused();

@@ -1,9 +1,10 @@
 import assert from "node:assert/strict";
 import { request } from "node:http";
+import { connect } from "node:net";
 import { after, test } from "node:test";
 import { snapshotSchema, storedEventSchema } from "../../contract/api/stored-event.ts";
 import type { Caller } from "../auth/caller.ts";
-import { eventually, listen, listenFor } from "./listening.testing.ts";
+import { ask, bearer, eventually, listen, listenFor } from "./listening.testing.ts";
 
 const service = await listen();
 after(() => service.close());
@@ -99,4 +100,35 @@ test("a stream ends once its API key is revoked, while another key's continues",
   assert.deepEqual(received(await revoked.text), ["1 queued", "2 started"]);
   keyed.operations.end(kept.id);
   assert.equal(received(await kept.text).at(-1), "3 succeeded");
+});
+
+test("the stream of a revoked key ends, even if its reader takes nothing", async (t) => {
+  const keyed = await listenFor(t, { auth: "keys" }, { beatMilliseconds: 5 });
+  const { operations, port } = keyed;
+  const { key, token } = await keyed.keys.create("slow", ["read", "write"]);
+  const id = await running(keyed, { subject: key.subject, scopes: new Set(key.scopes) });
+  const point = { ticker: "x".repeat(128), train_loss: 1, validation_loss: null };
+  const points = Array.from({ length: 800 }, (_, epoch) => ({ ...point, epoch }));
+  // More than the buffers of a connection hold.
+  for (let n = 0; n < 150; n++) await operations.tell(id, { type: "epochs", data: { points } });
+  let taken = 0;
+  const { follow: followAll } = operations;
+  t.mock.method(operations, "follow", async function* (...asked: Parameters<typeof followAll>) {
+    for await (const event of followAll.apply(operations, asked)) {
+      taken += 1;
+      yield event;
+    }
+  });
+  const socket = connect(port, "127.0.0.1").on("error", () => undefined);
+  t.after(() => socket.destroy());
+  socket.write(`GET /v1/operations/${id}/events HTTP/1.1\r\nHost: 127.0.0.1:${port}\r\n`);
+  socket.write(`Authorization: ${bearer(token).authorization}\r\n\r\n`);
+  // Until none is taken while the service answers another request.
+  for (let before = -1; taken === 0 || taken > before; ) {
+    before = taken;
+    await ask(port, { path: "/healthz" });
+  }
+  assert.ok(operations.listeners === 1 && taken < 150, `${taken}`);
+  await keyed.keys.revoke(key.id);
+  await eventually(() => operations.listeners === 0);
 });

@@ -1,5 +1,7 @@
 import assert from "node:assert/strict";
+import { once } from "node:events";
 import { Agent } from "node:http";
+import { connect } from "node:net";
 import { after, type TestContext, test } from "node:test";
 import type { Settings } from "../../contract/settings.ts";
 import { newApiKey } from "../auth/key-store.ts";
@@ -240,10 +242,11 @@ test("beyond failed_tries_per_minute of an address only keys that were valid bef
 
 test("beyond the limit of open connections idle ones are closed, and the service answers again", async (t) => {
   const { port } = await listenFor(t, { connections: 16 });
-  const agent = new Agent({ keepAlive: true, maxFreeSockets: 16 });
-  t.after(() => agent.destroy());
-  const healthy = { agent, path: "/healthz" };
-  await Promise.all(Array.from({ length: 16 }, () => ask(port, healthy)));
+  for (let n = 0; n < 16; n++) {
+    const agent = new Agent({ keepAlive: true });
+    t.after(() => agent.destroy());
+    await ask(port, { agent, path: "/healthz" });
+  }
   const answers: number[] = [];
   await eventually(async () => {
     answers.push(
@@ -255,4 +258,14 @@ test("beyond the limit of open connections idle ones are closed, and the service
     return answers.at(-1) === 200;
   });
   assert.equal(answers[0], 0, "one is refused");
+});
+
+test("a connection that sends nothing makes room for the next", async (t) => {
+  const { port } = await listenFor(t, { connections: 16 });
+  for (let n = 0; n < 16; n++) {
+    const silent = connect(port, "127.0.0.1").on("error", () => undefined);
+    t.after(() => silent.destroy());
+    await once(silent, "connect");
+  }
+  assert.equal((await ask(port, { path: "/healthz" })).status, 200);
 });

@@ -118,6 +118,19 @@ test("nothing is stored without room for both, or if a blob of their names has o
   assert.deepEqual(await files(), ["feature_engine_2.json"]);
 });
 
+test("two equal preparations at once need room for one", async (t) => {
+  const { port } = await listenFor(t, { stored_bytes_per_caller: 3 }, { prepare });
+  const both = Promise.withResolvers<void>();
+  hold = both.promise;
+  const count = orders.length;
+  const asked = [1, 2].map(() => ask(port, { method: "POST", path: "/v1/prepare?id=1" }, "x"));
+  await eventually(() => orders.length === count + 2);
+  both.resolve();
+  hold = undefined;
+  const written = (await Promise.all(asked)).map(({ text }) => JSON.parse(text).written);
+  assert.deepEqual(written, [true, false]);
+});
+
 test("bytes that are there without a record, as after a kill between the two steps, are recorded", async (t) => {
   const { port, store, keys } = await listenFor(t, { auth: "keys" }, { prepare });
   const { key, token } = await keys.create("one", ["read", "write"]);

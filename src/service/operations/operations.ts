@@ -1,5 +1,5 @@
 import { createHash, randomUUID } from "node:crypto";
-import type { Insertable } from "kysely";
+import { type Insertable, sql } from "kysely";
 import { withoutSignature } from "../../blob/policy.ts";
 import type { ForecastQuery, ForecastView } from "../../contract/api/forecast-view.ts";
 import type { JobPreview } from "../../contract/api/job-preview.ts";
@@ -166,15 +166,16 @@ export class Operations {
   async list(caller: Caller, query: ListQuery): Promise<OperationPage> {
     const { database } = this.#parts;
     const rows = await listOperations(database, caller.subject, { ...query, limit: query.limit + 1 });
-    const views = rows.slice(0, query.limit).map(listedViewOf);
+    const operations: OperationView[] = [];
     // Leaves room for the cursor and the names of its members. A page has at least one operation.
     let room = SIZES.page - 512;
-    const fitting = views.findIndex((view) => {
+    for (const row of rows.slice(0, query.limit)) {
+      const view = listedViewOf(row);
       room -= jsonBytes(view) + 1;
-      return room < 0;
-    });
-    const operations = fitting < 0 ? views : views.slice(0, Math.max(1, fitting));
-    const last = operations.length < rows.length ? rows[operations.length - 1] : undefined;
+      if (room < 0 && operations.length > 0) break;
+      operations.push(view);
+    }
+    const last = operations.length < (rows[0]?.found_rows ?? 0) ? rows[operations.length - 1] : undefined;
     return { operations, next_cursor: last ? cursorAfter(last.created_at, last.id) : null };
   }
 
@@ -340,14 +341,20 @@ async function findSameKey(
   throw new MucastError("idempotency_conflict", message, { path: "Idempotency-Key" });
 }
 
-/** If retention has removed the last operation of the previous page, the page starts with the next older one. */
+/**
+ * If retention has removed the last operation of the previous page, the page starts with the next older one.
+ * @returns the first rows, up to the size of a page. Each has the number of all of them, `found_rows`.
+ */
 export async function listOperations(
   database: Database,
   caller: string,
   { status, operation, tag = [], cursor, limit }: ListQuery,
-): Promise<readonly ViewedRow[]> {
+): Promise<readonly (ViewedRow & { readonly found_rows: number })[]> {
   const { db } = database;
-  let page = db.selectFrom("operations").select(VIEWED).where("caller", "=", caller);
+  let page = db
+    .selectFrom("operations")
+    .select([...VIEWED, "ordinal"])
+    .where("caller", "=", caller);
   if (status !== undefined) page = page.where("status", "=", status);
   if (operation !== undefined) page = page.where("operation", "=", operation);
   if (tag.length > 0) page = page.where(database.hasAll("tags", tag));
@@ -359,7 +366,17 @@ export async function listOperations(
       ? page.where("ordinal", "<", last.ordinal)
       : page.where("created_at", "<=", createdAt).where("id", "<>", id);
   }
-  return page.orderBy("ordinal", "desc").limit(limit).execute();
+  const bytes = ["warnings", "failures", "error"].map((name) => database.jsonBytes(name));
+  const before = sql`over (order by ordinal desc rows between unbounded preceding and 1 preceding)`;
+  const sized = db
+    .selectFrom(page.orderBy("ordinal", "desc").limit(limit).as("found"))
+    .selectAll()
+    .select([
+      sql<number>`count(*) over ()`.as("found_rows"),
+      sql<number>`coalesce(sum(${sql.join(bytes, sql` + `)}) ${before}, 0)`.as("bytes_before"),
+    ]);
+  const listed = db.selectFrom(sized.as("listed")).selectAll().where("bytes_before", "<", SIZES.page);
+  return listed.orderBy("ordinal", "desc").execute();
 }
 
 export async function countWaiting(db: Statements): Promise<number> {

@@ -27,6 +27,8 @@ const MAX_GROWTH = 128;
 
 export class Preparations {
   readonly #parts: PreparationsParts;
+  /** By caller and id. Of two equal preparations at once, the second finds the blobs of the first, and needs no room. */
+  readonly #storing = new Map<string, Promise<boolean>>();
 
   constructor(parts: PreparationsParts) {
     this.#parts = parts;
@@ -59,7 +61,13 @@ export class Preparations {
       const limits = { csvBytes, tickers, blobBytes };
       const answer = await run({ kind: "prepare", folder, body, multipartType, options, ...limits }, signal);
       const prepared: PreparedFiles = JSON.parse(answer.toString("utf8"));
-      const written = await this.#store(caller, prepared, signal);
+      const key = `${caller.subject}\n${prepared.answer.id}`;
+      const store = () => this.#store(caller, prepared, signal);
+      const storing = this.#storing.get(key)?.then(store, store) ?? store();
+      this.#storing.set(key, storing);
+      const written = await storing.finally(() => {
+        if (this.#storing.get(key) === storing) this.#storing.delete(key);
+      });
       const address = (await this.#parts.blobs.uploadAddress(caller, prepared.files.prices.name))!;
       return { ...prepared, storeUrl: address.store.url, written };
     } finally {

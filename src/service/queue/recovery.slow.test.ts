@@ -156,6 +156,22 @@ onEachDatabase((tested) => {
     assert.equal((await second.operations.get(caller, id)).status, "Running");
   });
 
+  test("an attempt that is canceled or has no time left ends while the storage is unreachable", async (t) => {
+    const { first, caller, id } = await begin(t);
+    const late = await first.submit(caller);
+    await first.executor.next();
+    await first.stored(caller, late.id, "started");
+    await first.die();
+    await first.operations.cancel(caller, id);
+    await setStart(late.id, -7_200);
+    const refuse = () => Promise.reject(new MucastError("blob_unavailable", "away"));
+    t.mock.method(FolderStore.prototype, "stat", refuse);
+    const second = await startQueue(tested, t, { job_seconds: 3_600 });
+    assert.equal((await second.ended(caller, id)).status, "Canceled");
+    const { order } = await succeed(second, caller, late.id);
+    assert.deepEqual([order.id, order.attempt], [late.id, 2]);
+  });
+
   test("an execution that outlives its service runs on, and the next service adopts it", async (t) => {
     const { id, caller, order } = await leaveRunning(t);
     const { status, drained_attempt } = await read(id);

@@ -178,9 +178,11 @@ const IGNORED: ExecutionListener = { onEvents: () => undefined, onTimings: () =>
 /** How an attempt of a service that is gone has ended, by its status blob and its output. @returns true if it must be adopted. */
 export async function recoverAttempt(parts: QueueParts, row: RunningRow): Promise<boolean> {
   const { executor, urlOf, store, log } = parts;
-  const { id, attempt, handle, space } = row;
+  const { id, attempt, handle, space, attempt_seconds } = row;
+  // Then a storage that does not answer is not waited for.
+  const isOver = row.cancel_requested_at !== null || (attempt_seconds ?? 0) > parts.settings.job_seconds;
   const status = await readStatus(store.within(space), id, attempt).catch((error: unknown) => {
-    if (!(error instanceof MucastError && error.code === "invalid_data")) throw error;
+    if (!isOver && !(error instanceof MucastError && error.code === "invalid_data")) throw error;
     log.warn({ operation_id: id, attempt, err: error }, "the status of an attempt is not known");
     return undefined;
   });
@@ -192,7 +194,13 @@ export async function recoverAttempt(parts: QueueParts, row: RunningRow): Promis
   else if (executor.outlivesService) return true;
   // On this machine only an execution of this service can still run. `adopt` waits until the processes of any other are gone.
   else if (handle !== null && (await executor.adopt(orderOf(row, 1, urlOf), handle, IGNORED))) return true;
-  await finishAttempt(parts, row, end, reported ? status.timings : [], { lostWith: "service" });
+  const finish = (lookForOutput: boolean) =>
+    finishAttempt(parts, row, end, reported ? status.timings : [], { lostWith: "service", lookForOutput });
+  await finish(true).catch((error: unknown) => {
+    if (!isOver) throw error;
+    log.warn({ operation_id: id, attempt, err: error }, "could not find out whether the output exists");
+    return finish(false);
+  });
   return false;
 }
 

@@ -111,10 +111,10 @@ describe("the process of a request", { timeout: 600_000 }, () => {
     });
     const leaving = new AbortController();
     const left = held({}, leaving.signal);
-    leaving.abort(LEFT);
+    leaving.abort();
     await assert.rejects(left.running, { code: "canceled" });
     for (const { pid } of [late, left]) assert.throws(() => process.kill(pid, 0), { code: "ESRCH" });
-    await assert.rejects(runProcess(await orderFor("x.json", "{}"), LIMITS, AbortSignal.abort(LEFT)), {
+    await assert.rejects(runProcess(await orderFor("x.json", "{}"), LIMITS, AbortSignal.abort()), {
       code: "canceled",
     });
   });

@@ -142,10 +142,15 @@ export async function runProcess(
   signal: AbortSignal,
 ): Promise<Buffer> {
   const work = WORK_WORDS[order.kind];
-  signal.throwIfAborted();
+  // Over MCP, the reason is an error of its SDK.
+  const aborted = () =>
+    signal.reason instanceof MucastError
+      ? signal.reason
+      : new MucastError("canceled", `the request to ${work} was aborted`);
+  if (signal.aborted) throw aborted();
   let printed = "";
   let answer: FromRequest | undefined;
-  let killedFor: unknown;
+  let killedFor: MucastError | undefined;
   const child = new Child<ToRequest, FromRequest>({
     module: MODULE,
     env,
@@ -158,14 +163,14 @@ export async function runProcess(
     },
   });
   child.send({ order, answerBytes });
-  const kill = (error: unknown) => {
+  const kill = (error: MucastError) => {
     killedFor ??= error;
     child.kill();
   };
   const late = `to ${work} took longer than ${seconds} s (request_seconds)`;
   const timeout = () => kill(new MucastError("timed_out", late, { limit: seconds }));
   const timer = setTimeout(timeout, seconds * 1_000);
-  const abort = () => kill(signal.reason);
+  const abort = () => kill(aborted());
   signal.addEventListener("abort", abort);
   const large = `to ${work} takes more than ${mib(memoryBytes)} of memory (request_memory_bytes)`;
   const tooLarge = new MucastError("too_large", large, { limit: memoryBytes });
