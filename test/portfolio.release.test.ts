@@ -107,7 +107,10 @@ test("the optimizer concentrates raw mu in few tickers, and minimises variance w
 });
 
 test("the page has a line for each column", () => {
-  const [, page] = readFileSync("docs/output.md", "utf8").split("## From mu to a portfolio") as [string, string];
+  const [, page] = readFileSync("docs/output.md", "utf8").split("## From mu to a portfolio") as [
+    string,
+    string,
+  ];
   const told = [...page.matchAll(/^\| ((?:`\w+`(?:, )?)+) \|/gm)].flatMap(
     ([, names]) => names!.match(/\w+/g)!,
   );

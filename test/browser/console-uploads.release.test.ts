@@ -1,6 +1,17 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { BLOBS, control, open, sentText, service, UPLOAD_BYTES, unfold } from "./console-forms.testing.ts";
+import {
+  control,
+  BLOBS as FORM_BLOBS,
+  open,
+  sentText,
+  service,
+  UPLOAD_BYTES,
+  unfold,
+} from "./console-forms.testing.ts";
+
+/** Under names that no other test stores. */
+const BLOBS = FORM_BLOBS.map((blob) => ({ ...blob, name: blob.name.replace("_ui", "_chosen") }));
 
 /** Prices of two tickers on 300 days. */
 const CSV = {
@@ -22,18 +33,18 @@ test("uploads files as they are chosen, replaces one only on request, and fills 
   const { page, unwanted, close } = await open("#/job");
   await unfold(page);
   await page.setInputFiles(".upload-blobs input[type=file]", BLOBS);
-  await page.waitForSelector(".upload >> nth=0 >> text=Stored as feature_engine_ui.json.");
-  await page.waitForSelector(".upload >> nth=1 >> text=Stored as data_extractor_ui.json.");
+  await page.waitForSelector(".upload >> nth=0 >> text=Stored as feature_engine_chosen.json.");
+  await page.waitForSelector(".upload >> nth=1 >> text=Stored as data_extractor_chosen.json.");
   assert.deepEqual(JSON.parse(await sentText(page)), {
-    feature_url: `${service.url}/data/feature_engine_ui.json`,
-    data_extractor_url: `${service.url}/data/data_extractor_ui.json`,
+    feature_url: `${service.url}/data/feature_engine_chosen.json`,
+    data_extractor_url: `${service.url}/data/data_extractor_chosen.json`,
   });
   await page.goto(`${service.url}/#/upload`);
   await page.waitForSelector("h1:text-is('Upload inputs')");
   await page.waitForSelector(".upload-blobs input[type=file]");
   await page.setInputFiles(".upload-blobs input[type=file]", [BLOBS[0]!]);
   await page.click("button:text-is('Replace')");
-  await page.waitForSelector("text=Stored as feature_engine_ui.json, replacing the previous blob.");
+  await page.waitForSelector("text=Stored as feature_engine_chosen.json, replacing the previous blob.");
   assert.equal(await page.evaluate("document.activeElement.closest('.upload') !== null"), true);
   await page.waitForSelector("a[href*='feature_url']:text-is('Submit a job with these inputs')");
   assert.deepEqual(unwanted, []);
