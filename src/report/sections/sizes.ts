@@ -49,7 +49,7 @@ export const sizesSection = panelSection({
 function sentenceOf(bins: readonly CalibrationBin[], forecasts: string, areEqual: boolean): string {
   const [low, high] = [bins[0]!, bins.at(-1)!];
   if (bins.length === 1)
-    return `${areEqual ? `All ${forecasts} are` : `Most ${forecasts} are equal; their mean is`} ${figure(low.predicted, "return")}; the mean return was ${figure(low.realised, "return")}.`;
+    return `${areEqual ? `All ${forecasts} are` : `Most ${forecasts} are equal; the mean of all is`} ${figure(low.predicted, "return")}; the mean return was ${figure(low.realised, "return")}.`;
   const [predicted, realised] = [high.predicted - low.predicted, high.realised - low.realised];
   const rose = `From the lowest bin to the highest, ${forecasts} rise by ${figure(predicted, "return")} and returns by ${figure(realised, "return")}, ${figure(realised / predicted, "ratio")} times as much`;
   const banded = bins.filter(({ band }) => band !== null);
