@@ -25,7 +25,6 @@ type ValueOf<O extends OptionText> = O extends readonly [...unknown[], { choices
 
 type IsGiven<O> = O extends readonly [...unknown[], { default: unknown } | { required: true }] ? true : false;
 
-/** What a person gave for each option. */
 export type FlagsOf<T extends Options> = {
   readonly [K in keyof T]: ValueOf<T[K]> | (IsGiven<T[K]> extends true ? never : undefined);
 };
@@ -77,7 +76,6 @@ export function addCommand<const T extends Options, A extends string>(
   });
 }
 
-/** The error of one flag or variable. */
 export function refusal(path: string, message: string): MucastError {
   return invalidRequest([{ path, message }]);
 }

@@ -10,6 +10,7 @@ import { printable } from "../contract/errors/wording.ts";
 import { rawNumber, rawNumbers } from "../contract/json/json-text.ts";
 import { laterFigures } from "../contract/output/later-close.ts";
 import { nextStep } from "../contract/output/next-step.ts";
+import { rankingOf } from "../contract/output/small-factor.ts";
 import { runOperation } from "../executors/run-operation.ts";
 import { csvCell } from "../export/export-forecasts.ts";
 import { type OutputDocument, openDocument } from "../outputs/open-document.ts";
@@ -139,13 +140,12 @@ export function muTable(rows: readonly MuRow[]): string {
   return table(["ticker", "mu", "lower", "upper"], cells);
 }
 
-function nextSteps({ document: { verdict, window, metrics } }: OutputDocument): string {
-  const later = laterFigures(
-    (verdict?.rows === "out_of_fold" ? metrics.out_of_fold : metrics.score)?.by_delay,
-  );
+function nextSteps({ document: { verdict, window, metrics, mu_model } }: OutputDocument): string {
+  const { by_delay } = (verdict?.rows === "out_of_fold" ? metrics.out_of_fold : metrics.score) ?? {};
   const backtest =
     window.learning_end === null
       ? " With --learning-end some years back, it shows what forecasts after that date were worth."
       : " Without --learning-end, the models learn from all dates, as a daily run should.";
-  return `Next: ${nextStep(verdict, later)}${backtest}`;
+  const ranking = rankingOf(Object.values(metrics.shrinkage?.applied ?? {}), mu_model !== undefined);
+  return `Next: ${nextStep(verdict, laterFigures(by_delay), ranking)}${backtest}`;
 }

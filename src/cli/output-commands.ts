@@ -201,7 +201,6 @@ docs/config.md explains the figures.`,
   });
 }
 
-/** More changes do not help on a terminal. */
 const MAX_CHANGES = 20;
 
 function choiceText(chosen: ChosenOutputs): string {

@@ -54,7 +54,6 @@ docs/prepare.md lists the features.`,
 type PriceFlags = FlagsOf<typeof PRICE_OPTIONS> &
   Omit<PrepareOptions, "tickers"> & { readonly prices: string; readonly out: string };
 
-/** Prepares what the flags name. */
 export async function prepareFiles(
   { prices, features, out, tickers, ...options }: PriceFlags,
   reporter: Reporter,

@@ -69,7 +69,6 @@ function flagsOf(command: Command) {
   });
 }
 
-/** Subcommands, or the values of the first argument. */
 function wordsOf({ commands, registeredArguments: [first] }: Command): readonly string[] {
   return commands.length > 0 ? commands.map((sub) => sub.name()) : (first?.argChoices ?? []);
 }

@@ -29,10 +29,8 @@ export interface ReportPanel extends Panel {
   readonly tab?: { readonly card: string; readonly label: string } | undefined;
 }
 
-/** The two measures of order that a page switches between. */
 export type Measure = "ic" | "rank";
 
-/** One panel that says why there are no others. */
 export function absent(title: string, sentence: string): ReportPanel[] {
   return [{ title, sentence, isWide: true }];
 }
@@ -47,7 +45,6 @@ interface Panels extends Pick<Section, "id" | "title" | "short"> {
   readonly panels: (output: ReportedOutput) => readonly ReportPanel[];
 }
 
-/** Whether a realised return is known for any row that the report judges. */
 export function hasReturns({ outputs }: Report): boolean {
   return outputs.some(({ common }) => common.dateCount > 0);
 }
@@ -94,7 +91,6 @@ export function panelGrid(panels: readonly ReportPanel[], rows = "score"): VNode
   return html`<div class="panels alone">${cells.map((cell, i) => cellOf(cell, spans[i]!, rows))}</div>`;
 }
 
-/** Panels with the same title beside each other, on one scale. */
 export function besideEachOther(
   outputs: readonly ReportedOutput[],
   panels: (output: ReportedOutput) => readonly ReportPanel[],

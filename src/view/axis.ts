@@ -58,7 +58,6 @@ export function axisOf(kind: AxisKind, values: Iterable<number>): Axis {
   return valueAxis(kind.unit, [...(extent(values) ?? []), ...(kind.within ?? [])], kind.ticks ?? 4);
 }
 
-/** The lowest and the highest finite value. */
 export function extent(values: Iterable<number>): readonly [low: number, high: number] | undefined {
   let [low, high] = [Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY];
   for (const value of values) {

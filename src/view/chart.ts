@@ -224,7 +224,6 @@ function readout(marks: readonly Mark[], xKind: AxisKind, x: Axis, yKind: AxisKi
   };
 }
 
-/** The meanings of the marks of a chart. */
 export function keyOf(marks: Chart["marks"]): VNode | false {
   const meant = presentMarks(marks).filter(
     ({ meaning, points }) => meaning !== undefined && points.length > 0,

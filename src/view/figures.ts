@@ -73,7 +73,6 @@ function share(percentage: number): string {
   return percentage === 0 || percentage >= 0.1 ? grouped(percentage.toFixed(1)) : decimal(percentage);
 }
 
-/** A difference of two figures of a unit, with its sign. */
 export function signedFigure(difference: number | null, unit: Unit): string {
   const text = figure(difference === null ? null : Math.abs(difference), unit).replace(/^\+/, "");
   const sign = difference === null || !/[1-9]/.test(text) ? "" : difference < 0 ? MINUS : "+";
@@ -107,7 +106,6 @@ function decimal(value: number): string {
   return `${value < 0 ? MINUS : ""}${grouped(text)}`;
 }
 
-/** Separates thousands by commas. */
 function grouped(text: string): string {
   const [whole, fraction] = text.split(".");
   const parts = whole!.replaceAll(/\B(?=(\d{3})+$)/g, ",");

@@ -33,7 +33,6 @@ function cellsOf<Row>(column: ColumnSpec<Row>): Column<Row> {
   };
 }
 
-/** How a table is sorted, and what a click on the header of a column does. */
 interface TableOrder {
   /** The number of the column. */
   readonly column: number;
@@ -78,10 +77,10 @@ export function table<Row>({ name, columns, rows, kind = "numbers", order, keyOf
 /** More rows do not help beside a chart. */
 const MAX_NUMBERS = 60;
 
-/** The numbers of a chart, folded. With more than 60 rows it has evenly spaced ones, including the last. */
+/** The numbers of a chart, folded. With more than 60 rows it has evenly spaced ones, including the first and the last. */
 export function numbers<Row>({ rows, ...rest }: Table<Row>): VNode {
-  const every = Math.ceil(rows.length / MAX_NUMBERS);
-  const kept = rows.filter((_, i) => (rows.length - 1 - i) % every === 0);
+  const every = Math.ceil((rows.length - 1) / (MAX_NUMBERS - 1));
+  const kept = rows.filter((_, i) => i === 0 || (rows.length - 1 - i) % every === 0);
   return html`<details class="numbers">
     <summary>Numbers<span class="unseen">: ${rest.name}</span></summary>
     ${every > 1 && html`<p class="faint">${kept.length} of ${figure(rows.length, "count")} rows</p>`}

@@ -5,6 +5,5 @@ export type Operation = (typeof JOB_OPERATIONS)[number];
 export const VERDICT_OPERATIONS = ["audit", "replay"] as const;
 export type VerdictOperation = (typeof VERDICT_OPERATIONS)[number];
 
-/** Every operation that a caller submits and that is queued, runs and ends. */
 export const SUBMITTED_OPERATIONS = [...JOB_OPERATIONS, ...VERDICT_OPERATIONS] as const;
 export type SubmittedOperation = (typeof SUBMITTED_OPERATIONS)[number];

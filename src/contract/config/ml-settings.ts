@@ -202,7 +202,6 @@ function withSeeds(estimator: Estimator, ensemble: number, path: string): Estima
   throw invalidRequest([fault(path, message)]);
 }
 
-/** The regressors that depend on their seed. */
 const SEEDED = ["random_forest", "xgboost", "lightgbm", "catboost"] as const;
 
 /** The regressor's seed; null if it has none. */

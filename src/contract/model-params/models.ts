@@ -44,7 +44,6 @@ export const MODELS: readonly Model[] = (Object.keys(CLASSES) as ModelName[]).ma
   return { name, library, className };
 });
 
-/** Every name that a config may use, including aliases. */
 export const MODEL_NAMES: readonly string[] = [...MODELS.map(({ name }) => name), ...Object.keys(ALIASES)];
 
 /**

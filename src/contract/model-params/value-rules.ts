@@ -178,7 +178,6 @@ type ValueRule =
   | { readonly kind: "columns"; readonly forms: readonly ColumnForm[]; readonly inWords: string }
   | { kind: "most"; most: number; mostFraction?: number; least?: number; reason: string };
 
-/** The number of trees, rounds or iterations of a model. */
 export const MAX_ROUNDS = 100_000;
 const MAX_BINS = 1_000_000;
 

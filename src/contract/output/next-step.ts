@@ -14,14 +14,16 @@ const NEXT_STEPS: Readonly<Record<VerdictState, string>> = {
   too_few: "Do not trade on these forecasts yet: give a longer history.",
 };
 
-/** What to do with the forecasts of an output. @param later what their order is worth a close later, on the rows of the verdict. */
+/** What to do with the forecasts of an output. @param later on the rows of the verdict. @param ranking of `rankingOf`. */
 export function nextStep(
   verdict: Pick<Verdict, "state"> | undefined,
   later: Pick<LaterFigures, "net_low"> | undefined,
+  ranking = "mu",
 ): string {
-  const step =
-    verdict && Object.hasOwn(NEXT_STEPS, verdict.state) ? NEXT_STEPS[verdict.state] : "See the report.";
-  const ranks = verdict?.state === "skill" || verdict?.state === "oversized";
+  const { state = "" } = verdict ?? {};
+  const ranks = state === "skill" || state === "oversized";
+  const known = Object.hasOwn(NEXT_STEPS, state) ? NEXT_STEPS[state as VerdictState] : "See the report.";
+  const step = ranks && ranking !== "mu" ? `Rank the tickers by ${ranking}.` : known;
   if (!ranks || later === undefined || (later.net_low ?? 0) > 0) return step;
   return `${step} Do not trade them every day: a close later, the order does not reliably earn costs of 5 bp a side.`;
 }

@@ -18,10 +18,7 @@ interface FactorFacts {
   readonly verdict: Pick<Verdict, "judged"> | undefined;
 }
 
-/**
- * What a reader needs to know if shrinkage makes every forecast very small: why, what the order was worth before, and what to do next.
- * @returns undefined if a factor is not small.
- */
+/** Why shrinkage makes every forecast very small, what the order was worth before, and what to do next; undefined if a factor is not small. */
 export function smallFactorSentences({ factors, slope, hasModel, verdict }: FactorFacts): string | undefined {
   const largest = Math.max(...factors);
   if (factors.length === 0 || largest >= SMALL_FACTOR) return undefined;
@@ -40,8 +37,13 @@ export function smallFactorSentences({ factors, slope, hasModel, verdict }: Fact
   const found = `${whose}, ${name} on the ${rows.replaceAll("_", "-")} rows is ${order.figure!.toFixed(4)}${unit}${within}`;
   if (order.state === "worse") return `${head} ${found}, which is worse than chance.`;
   if (order.state !== "evidence") return `${head} ${found}, which is no evidence of an order either.`;
-  const ranking = largest > 0 ? "Rank by mu" : hasModel ? "Rank by mu_model" : "Rank by unshrunk forecasts";
-  return `${head} ${found}. ${ranking}; to size positions by the model's own forecasts, set shrinkage to none.`;
+  return `${head} ${found}. Rank by ${rankingOf(factors, hasModel)}; to size positions by the model's own forecasts, set shrinkage to none.`;
+}
+
+/** What ranks the tickers: factors of 0 leave `mu` no order. */
+export function rankingOf(factors: readonly number[], hasModel: boolean): string {
+  if (factors.length === 0 || factors.some((factor) => factor > 0)) return "mu";
+  return hasModel ? "mu_model" : "unshrunk forecasts";
 }
 
 function reasonOf({ n, b, se }: Slope): string {

@@ -12,7 +12,6 @@ export const positive = (description?: string) => about(z.int().positive(), desc
 export const date = (description?: string) => about(z.string().regex(/^\d{4}-\d{2}-\d{2}$/), description);
 export const operationId = (description?: string) =>
   about(z.string().regex(/^[A-Za-z0-9_-]{1,64}$/), description);
-/** SHA-256 in hexadecimal digits. */
 export const digest = (description?: string) => about(z.string().regex(/^[0-9a-f]{64}$/), description);
 
 export const optionalText = (description?: string) => optional(z.string(), description);

@@ -43,8 +43,7 @@ const UNTOLD = [
   /^metrics\.intervals\.(constants|other_methods)\./,
   /^metrics\.intervals\..*\b(high_volatility|by_volatility|prequential)\b/,
   /^metrics\.baselines\./,
-  /^metrics\.shrinkage\./,
-  /\.by_delay\./,
+  /\.by_delay\.\d\.order_(mean|t)$/,
   /\.exposures\./,
   /\.r2_mean$/,
 ];
@@ -131,10 +130,11 @@ test("an output of a version with fewer figures is reported without them", () =>
 
 test("a verdict that does not follow from the forecasts is refused, whatever its words", () => {
   const text = mlText({ ...SMALL, tickers: ["A", "B", "C", "D", "E"], scoreRows: 60 });
-  for (const set of ["0", "1"]) {
-    const { refused } = refusalOf(text, ["verdict", "judged", set, "order", "figure"], altered);
-    assert.equal(refused?.data.path, `verdict.judged.${set}.order.figure`);
-  }
+  for (const path of [
+    ...["verdict.judged.0.order.figure", "verdict.judged.1.sizes.against.zero.r2"],
+    "metrics.score.by_delay.1.net_5bp",
+  ])
+    assert.equal(refusalOf(text, path.split("."), altered).refused?.data.path, path);
   for (const [name, value] of [
     ["state", "skill"],
     ["rows", "score"],

@@ -1,8 +1,14 @@
 import { MucastError } from "../../contract/errors/errors.ts";
-import { formatDay } from "../../contract/market/dates.ts";
+import { formatDay, parseDay } from "../../contract/market/dates.ts";
 import { MIN_ORDER_TICKERS } from "../../contract/output/later-close.ts";
+import { delayedOrders } from "../../evaluate/delayed-order.ts";
+import { asRanked, type ForecastRows, labelled } from "../../evaluate/forecast-rows.ts";
 import { forecastTable, tableRows } from "../../evaluate/forecast-table.ts";
+import { withLevels } from "../../evaluate/levels.ts";
+import { dateT } from "../../evaluate/mean-test.ts";
+import { shrinkageTable } from "../../evaluate/shrinkage.ts";
 import { finiteOrNull, mean } from "../../evaluate/statistics.ts";
+import { sizeTests } from "../../evaluate/verdict/sizes.ts";
 import { headlined, withWarning } from "../../evaluate/verdict/verdict.ts";
 import type { OutputDocument } from "../../outputs/open-document.ts";
 import { type OutputEvidence, outputEvidence } from "./output-evidence.ts";
@@ -11,11 +17,11 @@ import { type OutputEvidence, outputEvidence } from "./output-evidence.ts";
 const RELATIVE = 1e-9;
 const ABSOLUTE = 1e-12;
 
-/** Members that forecasts do not determine: they need returns before a row, residuals before the cut, or means that folds had learned. */
-const NOT_COMPUTABLE = new Set(["high_volatility", "by_volatility", "prequential", "r2_mean"]);
+/** Members that forecasts do not determine: they need returns before a row, residuals before the cut, or what models had learned. */
+const NOT_COMPUTABLE = /^(high_volatility|by_volatility|prequential|r2_mean|order_mean|order_t)$/;
 
 /**
- * The evidence that an output provides, once its metrics, its mu and the order of its verdict equal those that its own forecasts give
+ * The evidence that an output provides, once its metrics, its mu and the figures of its verdict equal those that its own forecasts give
  * by the code of the job. What the output lacks, because an older version wrote it, is not compared.
  * @throws MucastError invalid_data with the name of the first figure that differs, and both values.
  */
@@ -34,7 +40,7 @@ export function checkedEvidence(output: OutputDocument): OutputEvidence {
   }
   check("metrics.score", metrics.score, table);
   if (coverage !== undefined) check("metrics.intervals", metrics.intervals, coverage);
-  const orders = new Map([["score", evidence.dates.ic]]);
+  checkSet(evidence, "score", rows, evidence.dates.ic);
   if (outOfFold !== undefined) {
     const ics: number[] = [];
     const tested = forecastTable(tableRows(outOfFold), undefined, (_, { ic }, tickers) => {
@@ -42,18 +48,46 @@ export function checkedEvidence(output: OutputDocument): OutputEvidence {
     });
     check("metrics.out_of_fold", metrics.out_of_fold, tested);
     check("cross_validation", document.cross_validation, tested.by_ticker);
-    orders.set("out_of_fold", Float64Array.from(ics));
-  }
-  for (const [i, { rows: on, order }] of (verdict?.judged ?? []).entries()) {
-    const ics = order.form === "cross_section" ? orders.get(on) : undefined;
-    if (ics !== undefined)
-      check(`verdict.judged.${i}.order`, order, { dates: ics.length, figure: finiteOrNull(mean(ics)) });
+    checkSet(evidence, "out_of_fold", outOfFold, Float64Array.from(ics));
+    const spans = metrics.shrinkage?.levels?.held_out;
+    const levels = spans?.map(({ start, level }) => ({ from: parseDay(start)!, level })) ?? [];
+    const { by_date, ...slopes } = shrinkageTable(outOfFold.map((row) => withLevels(row, levels)));
+    check("metrics.shrinkage", metrics.shrinkage, spans === undefined ? slopes : { ...slopes, by_date });
   }
   if (verdict !== undefined && verdict.judged.length > 0) {
     const { state, rows: on } = withWarning(headlined(verdict.judged), document.warnings);
     check("verdict", verdict, { state, rows: on });
   }
   return evidence;
+}
+
+/** Checks what the order of rows is worth by the close, and the figures that the verdict has on them. @param ics by date. */
+function checkSet(
+  { source, document: { metrics, model, verdict } }: OutputEvidence,
+  name: "score" | "out_of_fold",
+  rows: readonly ForecastRows[],
+  ics: Float64Array,
+): void {
+  const orders = metrics[name]?.by_delay;
+  // Outputs of 0.2.0 have no forecasts before shrinkage.
+  const isKnown = name !== "score" || model.shrinkage !== "pooled" || rows.every(({ ranked }) => ranked);
+  if (orders?.[0] !== undefined && isKnown)
+    compare(source, `metrics.${name}.by_delay`, orders, delayedOrders(rows.map(asRanked), orders[0].delay));
+  const place = verdict?.judged.findIndex((set) => set.rows === name) ?? -1;
+  const recorded = verdict?.judged[place];
+  if (recorded === undefined) return;
+  // Findings of 0.2.0 name no method and have other errors.
+  const hasT = recorded.order.method !== undefined;
+  const order = {
+    ...{ dates: ics.length, figure: finiteOrNull(mean(ics)) },
+    ...(hasT && { t: finiteOrNull(dateT(ics, 1)) }),
+  };
+  const { dates, zero } = sizeTests(rows.map(labelled));
+  const against = { r2: zero.r2, ...(hasT && { squared_error_t: finiteOrNull(zero.squaredError) }) };
+  compare(source, `verdict.judged.${place}`, recorded, {
+    ...(recorded.order.form === "cross_section" && { order }),
+    sizes: { dates, against: { zero: against } },
+  });
 }
 
 /** @param recorded undefined if the output does not have it. @param computed an object, a Map of objects, or one value. */
@@ -74,7 +108,7 @@ function compare(source: string, path: string, recorded: unknown, computed: unkn
     }
   }
   for (const [name, value] of members) {
-    if (!NOT_COMPUTABLE.has(name))
+    if (!NOT_COMPUTABLE.test(name))
       compare(source, `${path}.${name}`, Object.hasOwn(found, name) ? found[name] : undefined, value);
   }
 }

@@ -6,7 +6,6 @@ import { openSchema } from "../../contract/schema/open-schema.ts";
 import { countedRows } from "../../view/figures.ts";
 import type { OutputEvidence } from "./output-evidence.ts";
 
-/** A verdict in words. */
 export interface CheckVerdict {
   readonly verdict: string;
   readonly isGood: boolean;
@@ -20,12 +19,10 @@ export interface CheckVerdicts {
   readonly audit: CheckVerdict | undefined;
 }
 
-/** The parts of an output that verdicts refer to. */
 interface JudgedOutput extends Pick<OutputEvidence, "sha256"> {
   readonly document: Pick<OutputEvidence["document"], "provenance">;
 }
 
-/** A verdict as read from its file. */
 interface VerdictFile {
   readonly name: string;
   readonly value: unknown;

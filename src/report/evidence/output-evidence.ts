@@ -24,19 +24,16 @@ export interface OutputEvidence extends RowEvidence {
   readonly verdict: Verdict | undefined;
 }
 
-/** The evidence of rows with forecasts. */
 interface RowEvidence {
   /** Tickers ascending by code point. */
   readonly rows: readonly ScoredRows[];
   /** The rows with a label, in the same order, without tickers that have none. */
   readonly labelled: readonly ForecastRows[];
-  /** The rows of `labelled`, by date. */
   readonly byDate: RowsByDate;
   /** Distinct dates with a label. */
   readonly dateCount: number;
   readonly table: ForecastTable;
   readonly dates: DateSkill;
-  /** The actual coverage of the intervals, if the output has any. */
   readonly coverage: CoverageTable | undefined;
   /** How many intervals of each date contained the return. */
   readonly coverageDates: ReturnType<typeof coverageByDate>;
@@ -70,7 +67,6 @@ export function outputEvidence(output: OutputDocument): OutputEvidence {
   };
 }
 
-/** The first and the last day of the labelled rows; undefined without one. */
 export function spanOf({ labelled }: OutputEvidence): readonly [first: Day, last: Day] | undefined {
   const days = labelled.flatMap((row) => (row.days.length === 0 ? [] : [row.days[0]!, row.days.at(-1)!]));
   return days.length === 0 ? undefined : [Math.min(...days), Math.max(...days)];
@@ -135,11 +131,9 @@ export function rowEvidence(rows: readonly ScoredRows[], alpha: number | undefin
   };
 }
 
-/** Why a report on networks shows no rows before the cut. */
 export const NO_FOLDS =
   "Networks record no out-of-fold rows, and for the calibration rows they record only the figures of the verdict, so no chart can show them.";
 
-/** The reason why there are no labelled rows. */
 export function whyNoLabels({ rows, document }: OutputEvidence): string {
   if (document.warnings.some(({ code }) => code === "disabled")) {
     return "The job was disabled in its config, so there are no forecasts.";
@@ -148,7 +142,6 @@ export function whyNoLabels({ rows, document }: OutputEvidence): string {
   return `No realised return is known for these forecasts yet.${document.operation === "run_dl_job" ? ` ${NO_FOLDS}` : ""}`;
 }
 
-/** The reason why no date has a correlation across tickers. */
 export function whyNoOrder(evidence: OutputEvidence): string {
   if (evidence.dateCount === 0) return whyNoLabels(evidence);
   if (evidence.rows.length < MIN_ORDER_TICKERS) {

@@ -17,7 +17,6 @@ export interface PairedDifference {
   readonly band: Band | null;
 }
 
-/** Several outputs on the rows that all of them have. */
 export interface PairedDifferences {
   /** Dates with a row. */
   readonly dates: number;

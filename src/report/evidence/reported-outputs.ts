@@ -16,12 +16,10 @@ import {
 } from "./output-evidence.ts";
 import { type PairedDifferences, pairedDifferences } from "./paired-differences.ts";
 
-/** An output with the verdicts of replays and audits on it. */
 export interface CheckedOutput extends CheckVerdicts {
   readonly evidence: OutputEvidence;
 }
 
-/** What the sections of a report draw. */
 export interface Report {
   readonly title: string;
   /** In the given order. */
@@ -72,7 +70,6 @@ function alone(output: ReportedOutput): ReportedOutput {
   return { ...output, common, ...(outOfFold && common.dateCount > 0 ? { outOfFold } : {}) };
 }
 
-/** The state of the verdict on an output in its report. */
 export function stateOf({ common }: ReportedOutput): Verdict["state"] {
   return common.verdict?.state ?? "too_few";
 }

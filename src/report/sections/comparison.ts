@@ -138,7 +138,6 @@ function differenceOf({ values: [first, second], unit }: Metric): string {
   return first == null || second == null ? NO_FIGURE : figureDifference(first - second, unit);
 }
 
-/** A sentence on the badges of all outputs. */
 export function skillSentence(outputs: readonly ReportedOutput[]): string {
   const states = outputs.map(stateOf);
   if (states.every((state) => state === "too_few"))

@@ -108,7 +108,6 @@ function namesOf(features: readonly string[], most: number, last: string): strin
 
 const MAX_FEATURES = 30;
 
-/** What the models used of a feature. */
 interface FeatureUse {
   readonly feature: string;
   /** The mean over models of the absolute share. */

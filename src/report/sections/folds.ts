@@ -138,7 +138,6 @@ function foldPanels(folds: readonly FoldSpan[]): ReportPanel[] {
   ];
 }
 
-/** The same metrics out of fold and on score rows. */
 function besidePanel({ document, table: score, verdict, dateCount }: OutputEvidence): ReportPanel {
   const [earlier, later] = (["out_of_fold", "score"] as const).map((name) => {
     const judged = verdict?.judged.find(({ rows }) => rows === name);

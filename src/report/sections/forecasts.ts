@@ -8,7 +8,6 @@ import type { OutputEvidence } from "../evidence/output-evidence.ts";
 import { absent, END_BARS, endsOf, panelSection, type ReportPanel } from "../section.ts";
 import { histogram } from "../statistics/histogram.ts";
 
-/** The current forecasts. */
 export const forecastsSection = panelSection({
   id: "forecasts",
   title: "Forecasts",

@@ -9,7 +9,6 @@ import type { Report, ReportedOutput } from "../evidence/reported-outputs.ts";
 
 /** What tells an output from every other one, in the order in which a reader asks. */
 interface Identity {
-  /** The model, or the network. */
   readonly name: string;
   /** Names with values as untrusted text. */
   readonly facts: readonly (readonly [name: string, value: string])[];
@@ -75,7 +74,6 @@ export function documentTitle({ outputs }: Report): string {
     .join(" | ");
 }
 
-/** The identities below the heading; of several outputs one per line. */
 export function identities({ outputs }: Report): VNode[] {
   return outputs.map((output) => {
     const { name, facts: named } = identityOf(output);

@@ -23,7 +23,6 @@ import { extremes } from "./skill-over-time.ts";
 
 type Intervals = NonNullable<OutputBlob["metrics"]["intervals"]>;
 
-/** The intervals of an output on the rows of the report. */
 interface Covered {
   readonly evidence: OutputEvidence;
   readonly intervals: Intervals;
@@ -107,7 +106,6 @@ function rollingPanel({ evidence: { coverageDates }, nominal, nominalIs }: Cover
   };
 }
 
-/** The coverage of groups of rows, and what another method would have had. */
 function groupsPanel(
   panel: Pick<ReportPanel, "title" | "tab" | "sentence">,
   names: readonly string[],

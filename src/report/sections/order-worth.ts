@@ -19,7 +19,6 @@ import { cumulative } from "../statistics/running-sums.ts";
 const BASIS_POINT = 1e-4;
 const BAND = `${wholePercent(95)} band`;
 
-/** What the order of the forecasts is worth. */
 export const orderSection = panelSection({
   id: "order",
   title: "Value of the order",
@@ -53,7 +52,6 @@ function leadOf(outputs: readonly ReportedOutput[]) {
   }`;
 }
 
-/** A mean over dates. */
 interface Mean {
   /** In the table, and below the column unless it has a label. */
   readonly name: string;
@@ -232,7 +230,6 @@ function netBand(order: DelayedOrder): Band | null {
 
 const NET_BAND = `${wholePercent(90)} band`;
 
-/** What an order is worth across tickers, with costs. */
 export const ORDER_COLUMNS: readonly ColumnSpec<DelayedOrder>[] = [
   ["IC", "ic", ({ ic_mean }) => ic_mean],
   [NET_BAND, "band", "ic", (order) => orderBands(order).order],

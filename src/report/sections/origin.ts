@@ -11,7 +11,6 @@ import type { CheckVerdict } from "../evidence/check-verdicts.ts";
 import { panelSection, type ReportPanel } from "../section.ts";
 import { importancePanels, lossPanels } from "./features.ts";
 
-/** The origin of the numbers, and the warnings and failures of the job. */
 export const originSection = panelSection({
   id: "origin",
   title: "Warnings, model and provenance",

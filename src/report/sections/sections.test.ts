@@ -81,18 +81,17 @@ test("figures that are also in the output are the same to the last bit", () => {
     const { metrics, mu, verdict } = outputOf(name);
     const { pooled, cross_section: across } = metrics.score;
     // Of the verdict, which judges networks by held-out rows before there are 250 score dates.
-    const [headline] = verdict!.judged;
-    const isRecorded = headline!.rows === "score" || headline!.rows === "out_of_fold";
-    const judged = isRecorded ? verdict!.judged.find(({ rows }) => rows === "score")! : headline!;
+    const on = verdict!.judged[0]!.rows === "calibration" ? "calibration" : "score";
+    const judged = verdict!.judged.find(({ rows }) => rows === on)!;
     const { zero, mean } = judged.sizes.against;
-    const coverage = judged.rows === "score" ? metrics.intervals!.pooled.coverage : judged.intervals!.figure;
+    const { coverage } = metrics.intervals!.pooled;
     const expected = [
       judged.order.form === "cross_section" ? judged.order.figure : null,
       name === "two tickers" ? null : across.rank_ic_mean,
       ...[zero.r2, mean.r2, pooled.hit_rate, coverage, metrics.shrinkage!.by_date!.b],
     ];
     assert.deepEqual(
-      figuresOfRows(reported(TEXTS[name]).outputs[0]!.whole).map(({ value }) => value),
+      figuresOfRows(reported(TEXTS[name]).outputs[0]!.whole).map(([, , value]) => value),
       expected.filter((value) => value !== null),
       name,
     );
@@ -133,7 +132,7 @@ test("without a realised return, every section is drawn from the out-of-fold row
     ["R²", figure(judged!.sizes.against.zero.r2, "r2")],
     ["R² against the training mean", figure(judged!.sizes.against.mean.r2, "r2")],
     ["Hit rate", figure(pooled.hit_rate, "coverage")],
-    ["Interval coverage", figure(judged!.intervals!.figure, "coverage")],
+    [`Interval coverage, ${judged!.intervals!.dates} dates`, figure(judged!.intervals!.figure, "coverage")],
   ]);
   assert.match(html, new RegExp(`judged on ${pooled.n} out-of-fold rows`));
 });
@@ -228,7 +227,7 @@ test("a period of few dates is neither counted nor called the best or the worst"
 test("fewer than 30 dates have figures, and no band or judgement", () => {
   for (const scoreRows of [2, 4, 29]) {
     const text = mlText({ scoreRows, ...WITH_INTERVALS, folds: 1 });
-    for (const { name, band } of figuresOfRows(reported(text).outputs[0]!.whole))
+    for (const [name, , , band] of figuresOfRows(reported(text).outputs[0]!.whole))
       assert.equal(band, null, name);
     const shown = panelsOn(pageOf(text)).filter(({ title }) =>
       /IC|Return|Top|Calibration|Coverage/.test(title),

@@ -8,7 +8,6 @@ import { type CalibrationBin, calibration } from "../statistics/calibration.ts";
 const BINS = 10;
 const BAND = `${wholePercent(95)} band`;
 
-/** Whether forecasts have the right size. */
 export const sizesSection = panelSection({
   id: "sizes",
   title: "Sizes",
@@ -17,11 +16,14 @@ export const sizesSection = panelSection({
   panels: ({ common }) => {
     if (common.dateCount === 0) return absent("Sizes", whyNoLabels(common));
     const bins = calibration(common.byDate, BINS);
+    const { predicted } = common.byDate;
+    const areEqual = predicted.every((each) => each === predicted[0]);
+    const forecasts = common.judgedRows === "score" ? "published forecasts" : "forecasts";
     return [
       {
         title: "Calibration",
         isWide: true,
-        sentence: sentenceOf(bins, common.judgedRows === "score" ? "published forecasts" : "forecasts"),
+        sentence: sentenceOf(bins, forecasts, areEqual),
         chart: {
           x: { unit: "return", within: [0] },
           y: { unit: "return", within: [0] },
@@ -44,10 +46,10 @@ export const sizesSection = panelSection({
   },
 });
 
-function sentenceOf(bins: readonly CalibrationBin[], forecasts: string): string {
+function sentenceOf(bins: readonly CalibrationBin[], forecasts: string, areEqual: boolean): string {
   const [low, high] = [bins[0]!, bins.at(-1)!];
   if (bins.length === 1)
-    return `All ${forecasts} are ${figure(low.predicted, "return")}; the mean return was ${figure(low.realised, "return")}.`;
+    return `${areEqual ? `All ${forecasts} are` : `Most ${forecasts} are equal; the mean of all is`} ${figure(low.predicted, "return")}; the mean return was ${figure(low.realised, "return")}.`;
   const [predicted, realised] = [high.predicted - low.predicted, high.realised - low.realised];
   const rose = `From the lowest bin to the highest, ${forecasts} rise by ${figure(predicted, "return")} and returns by ${figure(realised, "return")}, ${figure(realised / predicted, "ratio")} times as much`;
   const banded = bins.filter(({ band }) => band !== null);

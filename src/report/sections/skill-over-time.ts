@@ -10,7 +10,6 @@ import { absent, linesOverDates, panelSection, type ReportPanel } from "../secti
 import { months, noSkillFunnel, noSkillMean, type Period, years } from "../statistics/over-dates.ts";
 import { cumulative, ROLLING_DATES, rollingMean } from "../statistics/running-sums.ts";
 
-/** IC and RankIC over the dates. */
 export const skillSection = panelSection({
   id: "skill",
   title: "Skill over time",
@@ -45,7 +44,6 @@ function measuresOf({ dates: { days, ic, rankIc } }: OutputEvidence): DailyOrder
   ];
 }
 
-/** The sums of both measures of order within their bands, the chart beside the verdict. */
 export function cumulativePanels(evidence: OutputEvidence): ReportPanel[] {
   const measures = measuresOf(evidence);
   if (measures.length === 0) return absent("Skill over time", whyNoOrder(evidence));
@@ -125,7 +123,6 @@ function rollingPanel({ name, measure, days, values }: DailyOrder): ReportPanel 
   };
 }
 
-/** The items of the first lowest and the first highest value. */
 export function extremes<T>(items: readonly T[], of: (item: T) => number): readonly [low: T, high: T] {
   return [items.reduce((a, b) => (of(b) < of(a) ? b : a)), items.reduce((a, b) => (of(b) > of(a) ? b : a))];
 }

@@ -30,7 +30,6 @@ interface TickerRow {
   readonly series: ScoredRows;
 }
 
-/** A column of the table. */
 interface Column {
   readonly name: string;
   /** Its sort key. */

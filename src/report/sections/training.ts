@@ -38,7 +38,6 @@ const MAX_CURVES = 200;
 /** The number of ensemble members with a line, in addition to member 0. */
 const MAX_MEMBERS = 19;
 
-/** Training and validation curves of networks. */
 export function trainingPanels(document: OutputSummary): ReportPanel[] {
   const networks = byTicker(document.training!).map(([name, network]) => networkOf(name, network, document));
   if (networks.length === 0) return absent("Training", "No network was trained.");
@@ -127,7 +126,6 @@ function rangeOf(numbers: readonly number[]): string {
   return least === most ? least! : `${least} to ${most}`;
 }
 
-/** How many networks learned something that generalises. */
 function sentenceOf(trained: readonly TrainedNetwork[]): string {
   const networks = trained.flatMap((network): Course[] => [network, ...network.members]);
   const count = (is: (course: Course) => boolean) => networks.filter(is).length;
@@ -149,7 +147,6 @@ function sentenceOf(trained: readonly TrainedNetwork[]): string {
 
 const LOSS = { unit: "number", title: "loss" } as const;
 
-/** The lines of losses by epoch, the best epoch, and the loss of the zero forecast. */
 function lossMarks(
   of: string,
   epochs: ArrayLike<number>,
@@ -183,7 +180,6 @@ function curvesOf({ trainLoss, validationLoss, bestEpoch, zeroLoss, members }: T
   return { x: "epochs", y: LOSS, height: 120, marks: [faint, ...marks] };
 }
 
-/** The curves of all networks as quantiles by epoch. */
 function fanOf(networks: readonly TrainedNetwork[]): Chart {
   const courses = networks.flatMap((network): Course[] => [network, ...network.members]);
   const { low, lowerQuarter, median, upperQuarter, high } = courseFan(

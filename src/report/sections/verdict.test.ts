@@ -28,12 +28,13 @@ test("what is worse than zero is bad, and never good", () => {
       ["Intervals", "good"],
     ],
   );
-  assert.match(html, /<th scope="row"><bdi>R²<\/bdi><\/th><td><b class="bad">/);
+  const [, band] = /against zero, 95\u202f% band (.*?);/.exec(html)!;
+  assert.match(html, new RegExp(`<b class="bad">[^<]*</b></td><td><bdi>95\u202f%: ${band}<`));
 });
 
 test("a figure is good or bad only if its band says so", () => {
   const judged = (aim: "covered" | "sized" | undefined, at: number, low: number, high: number) =>
-    judgementOf({ band: { low, high }, reference: ["", at], ...(aim && { aim }) });
+    judgementOf({ low, high }, at, aim);
   assert.deepEqual(
     [judged(undefined, 0, 1, 2), judged(undefined, 0, -1, 1), judged(undefined, 0, -2, -1)],
     ["good", "open", "bad"],
@@ -50,5 +51,5 @@ test("a figure is good or bad only if its band says so", () => {
     [judged("sized", 1, 0.5, 1.5), judged("sized", 1, -0.5, 1.5), judged("sized", 1, -2, -1)],
     ["good", "open", "bad"],
   );
-  assert.equal(judgementOf({ band: null, reference: ["", 0] }), "open");
+  assert.equal(judgementOf(null, 0, undefined), "open");
 });

@@ -2,7 +2,7 @@ import type { VNode } from "preact";
 import { formatDay } from "../../contract/market/dates.ts";
 import { closeTitle, orderBands, returnsText, verdictFigures } from "../../contract/output/later-close.ts";
 import type { DelayedOrder } from "../../contract/output/metrics-schemas.ts";
-import { smallFactorOf } from "../../contract/output/small-factor.ts";
+import { rankingOf, smallFactorOf } from "../../contract/output/small-factor.ts";
 import { bandFromT } from "../../contract/output/test-quantile.ts";
 import type { FindingState, RowsVerdict, VerdictState } from "../../contract/output/verdict.ts";
 import { finiteOrNull, mean } from "../../evaluate/statistics.ts";
@@ -36,7 +36,7 @@ export const verdictSection: Section = {
     if (outputs.length > 1) {
       const beside = outputs.map(
         (output) => html`<div class="verdict">
-          <h3 class="model">${bdi(output.name)}</h3>${answersOf(output)}${evidenceOf(output)}${figuresOf(output)}
+          <h3 class="model">${bdi(output.name)}</h3>${answersOf(output, true)}${evidenceOf(output)}${figuresOf(output)}
         </div>`,
       );
       return html`<div class="beside">${beside}</div>
@@ -59,8 +59,9 @@ const BADGES: Readonly<Record<VerdictState, "some" | "none" | "unknown">> = {
   too_few: "unknown",
 };
 
-function answersOf(output: ReportedOutput): VNode {
-  const { whole, common } = output;
+/** @param isBeside whether the verdict, but not the order at later closes, is on the rows of all outputs. */
+function answersOf(output: ReportedOutput, isBeside = false): VNode {
+  const { common } = output;
   const { document, verdict, judgedRows, modelName } = common;
   const judged = verdict?.judged.find(({ rows }) => rows === verdict.rows);
   const mu = Object.values(document.mu);
@@ -73,20 +74,24 @@ function answersOf(output: ReportedOutput): VNode {
   const orderRows = judgedRows === "out_of_fold" || verdict?.rows === "out_of_fold" ? "out_of_fold" : "score";
   const title = verdict?.title ?? "Nothing to judge";
   const [first = "", ...more] = partsOf(common).head;
-  const rest = first.startsWith(title) ? first.slice(title.length) : ` ${first}`;
+  const rest = first.startsWith(title) ? first.slice(title.length) : first;
   return answers({
     forecast: html`<p>${sentence(mu.length === 0 ? "No ticker has a forecast." : words)}${small && ` ${typesetFigures(small)}`}</p>`,
-    skill: html`<p><span class=${`badge ${BADGES[stateOf(output)] ?? "unknown"}`}>${title}</span>${rest}</p>
+    skill: html`<p><span class=${`badge ${BADGES[stateOf(output)] ?? "unknown"}`}>${sentence(title)}</span> ${sentence(rest.trim())}</p>
       ${more.map((each) => html`<p>${sentence(typesetFigures(each))}</p>`)}`,
     verdict,
     judged,
     orders: document.metrics[orderRows]?.by_delay,
+    ...(isBeside && { ordersOn: ` on all its ${JUDGED_ROWS[orderRows]}` }),
+    ranking: rankingOf(
+      Object.values(document.metrics.shrinkage?.applied ?? {}),
+      document.mu_model !== undefined,
+    ),
     alpha: document.metrics.intervals?.alpha ?? null,
-    coverage: judged && coverageOf(judged, whole === common ? whole : common),
+    coverage: judged && coverageOf(judged, common),
   });
 }
 
-/** The share of labels within their intervals. */
 function coverageOf(
   { rows, intervals }: RowsVerdict,
   { coverage }: OutputEvidence,
@@ -127,7 +132,6 @@ const LOOKS: Readonly<Record<FindingState, readonly [kind: string, mark: MarkNam
   too_few: ["unknown", "dots"],
 };
 
-/** A line of evidence for each part of the verdict. */
 function evidenceOf({ common }: ReportedOutput): VNode {
   const judged = common.verdict?.judged[0];
   return html`<ul class="chips">${partsOf(common).parts.map(([name, sentences]) => {
@@ -139,86 +143,53 @@ function evidenceOf({ common }: ReportedOutput): VNode {
 }
 
 /** A figure with its reference: the value without skill, or the requested one. */
-interface Figure {
-  readonly name: string;
-  readonly unit: Unit;
-  readonly value: number | null | undefined;
-  readonly band: Band | null | undefined;
-  readonly reference: readonly [name: string, value: number | null | undefined];
+type Figure = readonly [
+  name: string,
+  unit: Unit,
+  value: number | null | undefined,
+  band: Band | null | undefined,
+  reference: readonly [name: string, value: number | null | undefined],
+  /** Of the band; 90 by default. */
+  percent?: number,
   /** Where a good value is: above its reference, at it or above, or at it and away from 0. */
-  readonly aim?: "covered" | "sized";
-}
+  aim?: "covered" | "sized",
+];
 
-/** The figures of the rows with their 90 % bands; IC, R² and coverage are those that the verdict is on. */
+/** The figures of the rows with the bands of the verdict; IC and R² are those of the rows that it is on. */
 export function figuresOfRows(evidence: OutputEvidence): Figure[] {
   const { table, dates, byDate, judgedRows, document } = evidence;
   const judged = judgedSet(evidence);
   const { ic, r2 } = judged === undefined ? { ic: null, r2: null } : verdictFigures(judged);
   const on = judged === undefined || judged.rows === judgedRows ? "" : `, ${judged.rows} rows`;
-  const { order, sizes, intervals } = judged ?? {};
+  const { order, sizes } = judged ?? {};
   const slope = slopeOf(document);
-  const coverage = judged && coverageOf(judged, evidence);
+  const recorded = evidence.verdict?.judged.find(({ rows }) => rows === judgedRows);
+  const coverage = recorded && coverageOf(recorded, evidence);
+  const { t, quantile, dates: covered = 0 } = recorded?.intervals ?? {};
   const nominal = document.metrics.intervals ? 1 - document.metrics.intervals.alpha : 0;
-  const gap = bandFromT((coverage ?? Number.NaN) - nominal, intervals?.t, intervals?.quantile);
+  const gap = bandFromT((coverage ?? Number.NaN) - nominal, t, quantile);
+  const inside = gap && { low: nominal + gap.low, high: nominal + gap.high };
   const sized = (value: number | null | undefined, baseline: "zero" | "mean") =>
     bandFromT(value, sizes?.against[baseline].squared_error_t, sizes?.quantile);
   const r2Mean = sizes?.against.mean.r2;
-  const all: Figure[] = [
-    {
-      name: `IC${on}`,
-      unit: "ic",
-      value: ic,
-      band: bandFromT(ic, order?.t, order?.quantile),
-      reference: ["no skill", 0],
-    },
-    {
-      name: "RankIC",
-      unit: "ic",
-      value: finiteOrNull(mean(dates.rankIc)),
-      band: meanBand(dates.rankIc, 0.95),
-      reference: ["no skill", 0],
-    },
-    { name: `R²${on}`, unit: "r2", value: r2, band: sized(r2, "zero"), reference: ["zero forecast", 0] },
-    {
-      name: `R² against the training mean${on}`,
-      unit: "r2",
-      value: r2Mean,
-      band: sized(r2Mean, "mean"),
-      reference: ["training mean", 0],
-    },
-    {
-      name: "Hit rate",
-      unit: "coverage",
-      value: table.pooled.hit_rate,
-      band: ratioOverDates(signedRows(byDate), 0.95).band,
-      reference: ["up days", table.pooled.up_share],
-    },
-    {
-      name: `Interval coverage${on}`,
-      unit: "coverage",
-      value: coverage,
-      band: gap && { low: nominal + gap.low, high: nominal + gap.high },
-      reference: ["nominal", nominal],
-      aim: "covered",
-    },
-    {
-      name: "Slope before shrinkage",
-      unit: "t",
-      value: slope.value,
-      band: slope.band,
-      reference: ["right size", 1],
-      aim: "sized",
-    },
+  const of = judgedRows === "score" ? "" : `, ${countedRows(covered, "date")}`;
+  const rankIc = finiteOrNull(mean(dates.rankIc));
+  const { hit_rate, up_share } = table.pooled;
+  const hits = ratioOverDates(signedRows(byDate), 0.95).band;
+  const figures: readonly Figure[] = [
+    [`IC${on}`, "ic", ic, bandFromT(ic, order?.t, order?.quantile), ["no skill", 0]],
+    ["RankIC", "ic", rankIc, meanBand(dates.rankIc, 0.95), ["no skill", 0]],
+    [`R²${on}`, "r2", r2, sized(r2, "zero"), ["zero forecast", 0], 95],
+    [`R² against the training mean${on}`, "r2", r2Mean, sized(r2Mean, "mean"), ["training mean", 0], 95],
+    ["Hit rate", "coverage", hit_rate, hits, ["up days", up_share]],
+    [`Interval coverage${of}`, "coverage", coverage, inside, ["nominal", nominal], 95, "covered"],
+    ["Slope before shrinkage", "t", slope.value, slope.band, ["right size", 1], 90, "sized"],
   ];
-  return all.filter(({ value }) => value != null);
+  return figures.filter(([, , value]) => value != null);
 }
 
 /** Good or bad only if the band says so. */
-export function judgementOf({
-  band,
-  aim,
-  reference: [, at],
-}: Pick<Figure, "band" | "aim" | "reference">): string {
+export function judgementOf(band: Figure[3], at: Figure[4][1], aim: Figure[6]): string {
   if (band == null || at == null) return "open";
   const holds = band.low <= at && at <= band.high;
   if (aim === "sized") return band.high < 0 ? "bad" : holds && band.low > 0 ? "good" : "open";
@@ -232,19 +203,24 @@ function figuresOf(output: ReportedOutput, isSwitched = false): VNode {
   const rows = figuresOfRows(common);
   const orders = common.document.metrics[common.judgedRows]?.by_delay ?? [];
   const columns: readonly ColumnSpec<Figure>[] = [
-    ["Figure", "text", ({ name }) => name],
-    { title: "Value", cell: (row) => html`<b class=${judgementOf(row)}>${figure(row.value, row.unit)}</b>` },
-    ["90\u202f% band", "text", ({ band, unit }) => (band == null ? NO_FIGURE : bandFigure(band, unit))],
+    ["Figure", "text", ([name]) => name],
+    {
+      title: "Value",
+      cell: ([, unit, value, band, [, at], , aim]) =>
+        html`<b class=${judgementOf(band, at, aim)}>${figure(value, unit)}</b>`,
+    },
+    [
+      "Band",
+      "text",
+      ([, unit, , band, , percent = 90]) =>
+        band == null ? NO_FIGURE : `${percent}\u202f%: ${bandFigure(band, unit)}`,
+    ],
     {
       title: html`<span class="unseen">On a line</span>`,
       kind: "line-cell",
-      cell: ({ value, band, reference: [, at] }) => strip({ value: value!, ...band, reference: at ?? 0 }),
+      cell: ([, , value, band, [, at]]) => strip({ value: value!, ...band, reference: at ?? 0 }),
     },
-    [
-      "Reference",
-      "text",
-      ({ unit, reference: [name, at] }) => (at == null ? "" : `${name}: ${figure(at, unit)}`),
-    ],
+    ["Reference", "text", ([, unit, , , [name, at]]) => (at == null ? "" : `${name}: ${figure(at, unit)}`)],
   ];
   return html`${rows.length > 0 && table({ name: `figures of the ${JUDGED_ROWS[common.judgedRows]}`, columns, rows, kind: "figures" })}
     <p class="faint facts">${sentence(factsOf(output, isSwitched))}</p>
@@ -254,7 +230,6 @@ function figuresOf(output: ReportedOutput, isSwitched = false): VNode {
 const WHY_FOLDS =
   " No score row has a realised return yet, so this report shows out-of-fold forecasts, each by a model that had not learned from the row.";
 
-/** What the figures were computed from. */
 function factsOf({ whole, common }: ReportedOutput, isSwitched: boolean): string {
   const { document, judgedRows, dateCount, rows, table } = common;
   const { operation, window } = document;

@@ -46,7 +46,6 @@ export interface DateSums {
   readonly denominators: Float64Array;
 }
 
-/** A ratio of totals over dates, its standard error and its band. */
 interface DateRatio {
   readonly ratio: number;
   readonly error: number | null;
