@@ -12,11 +12,14 @@ const SPANS = [5, 21, 252];
 
 /** One-day log-returns with the dates on which they are known, over a ticker's own price dates; none over a long gap. */
 function oneDayReturns(days: Int32Array, prices: Float64Array) {
-  const known = days.map((_, i) => i).filter((i) => i > 0 && days[i]! - days[i - 1]! <= MAX_GAP_DAYS);
-  return {
-    known: known.map((i) => days[i]!),
-    returns: Float64Array.from(known, (i) => Math.log(prices[i]!) - Math.log(prices[i - 1]!)),
-  };
+  const [known, returns] = [new Int32Array(days.length), new Float64Array(days.length)];
+  let n = 0;
+  for (let i = 1; i < days.length; i++) {
+    if (days[i]! - days[i - 1]! > MAX_GAP_DAYS) continue;
+    known[n] = days[i]!;
+    returns[n++] = Math.log(prices[i]!) - Math.log(prices[i - 1]!);
+  }
+  return { known: known.subarray(0, n), returns: returns.subarray(0, n) };
 }
 
 /** The equal-weighted mean one-day return of all tickers that have one, by date. @param prices of all tickers, in ascending order. */
@@ -64,13 +67,14 @@ export function exposuresFrom(
 /** The slope of the last values before `end` on others; NaN for fewer values, or if the others stand still. */
 function slopeOfLast(count: number, values: Float64Array, others: Float64Array, end: number): number {
   if (end < count) return Number.NaN;
-  const [y, x] = [values.subarray(end - count, end), others.subarray(end - count, end)];
-  const meanOf = (part: Float64Array) => part.reduce((sum, value) => sum + value, 0) / count;
-  const [centre, otherCentre] = [meanOf(y), meanOf(x)];
-  let [products, squares] = [0, 0];
-  for (let i = 0; i < count; i++) {
-    const other = x[i]! - otherCentre;
-    products += (y[i]! - centre) * other;
+  let [sum, otherSum, products, squares] = [0, 0, 0, 0];
+  for (let i = end - count; i < end; i++) {
+    sum += values[i]!;
+    otherSum += others[i]!;
+  }
+  for (let i = end - count; i < end; i++) {
+    const other = others[i]! - otherSum / count;
+    products += (values[i]! - sum / count) * other;
     squares += other * other;
   }
   return squares > 0 ? products / squares : Number.NaN;
