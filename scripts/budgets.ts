@@ -22,7 +22,7 @@ const DATA =
 const CODE: readonly CodeBudget[] = [
   ["contract", 7_676, 337_954, /^src\/contract\//],
   ["tables + ingest + prepare", 4_258, 186_089, /^src\/(tables|ingest|prepare)\//],
-  ["panel", 2_158, 100_090, /^src\/panel\//],
+  ["panel", 2_158, 99_934, /^src\/panel\//],
   ["evaluate", 3_331, 150_490, /^src\/evaluate\//],
   ["engine (TypeScript)", 2_562, 106_981, /^src\/engine\//],
   ["jobs", 5_767, 258_865, /^src\/jobs\//],
@@ -30,7 +30,7 @@ const CODE: readonly CodeBudget[] = [
   ["outputs + replay + export + choose", 2_064, 93_056, /^src\/(outputs|replay|export|choose)\//],
   ["audit", 3_874, 180_873, /^src\/audit\//],
   ["report", 4_177, 186_502, /^src\/report\//],
-  ["view", 1_049, 45_002, /^src\/view\//],
+  ["view", 1_047, 44_941, /^src\/view\//],
   ["console", 3_987, 177_387, /^src\/console\//],
   ["client", 1_025, 45_130, /^src\/client\//],
   ["cli", 3_107, 144_882, /^src\/cli\//],

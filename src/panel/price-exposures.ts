@@ -7,11 +7,10 @@ import { countBefore } from "./rows.ts";
 const BETA_RETURNS = 252;
 const VOLATILITY_RETURNS = 63;
 
-/** The price dates over which each return of `EXPOSURES` is taken. */
 const SPANS = [5, 21, 252];
 
 /** One-day log-returns with the dates on which they are known, over a ticker's own price dates; none over a long gap. */
-function oneDayReturns(days: Int32Array, prices: Float64Array) {
+function oneDayReturns({ days, prices }: { days: Int32Array; prices: Float64Array }) {
   const [known, returns] = [new Int32Array(days.length), new Float64Array(days.length)];
   let n = 0;
   for (let i = 1; i < days.length; i++) {
@@ -22,13 +21,11 @@ function oneDayReturns(days: Int32Array, prices: Float64Array) {
   return { known: known.subarray(0, n), returns: returns.subarray(0, n) };
 }
 
-/** The equal-weighted mean one-day return of all tickers that have one, by date. @param prices of all tickers, in ascending order. */
-export function marketReturns(prices: Iterable<TickerPrices>, window: DateWindow): ReadonlyMap<Day, number> {
-  const sums = new Map<Day, number>();
-  const counts = new Map<Day, number>();
-  for (const ticker of prices) {
-    const priced = priceDates(ticker, window);
-    const { known, returns } = oneDayReturns(priced.days, priced.prices);
+/** The equal-weighted mean one-day return of all tickers that have one, by date. @param tickers in ascending order. */
+export function marketReturns(tickers: Iterable<TickerPrices>, window: DateWindow) {
+  const [sums, counts] = [new Map<Day, number>(), new Map<Day, number>()];
+  for (const ticker of tickers) {
+    const { known, returns } = oneDayReturns(priceDates(ticker, window));
     for (const [i, day] of known.entries()) {
       sums.set(day, (sums.get(day) ?? 0) + returns[i]!);
       counts.set(day, (counts.get(day) ?? 0) + 1);
@@ -49,7 +46,7 @@ export function exposuresFrom(
   market: ReturnType<typeof marketReturns>,
 ): TickerExposures {
   const { days, prices } = priceDates(ticker, window);
-  const { known, returns } = oneDayReturns(days, prices);
+  const { known, returns } = oneDayReturns({ days, prices });
   const ofMarket = Float64Array.from(known, (day) => market.get(day)!);
   const begin = countBefore(days, first);
   const values = Array.from(days.subarray(begin), (day, k) => {

@@ -93,7 +93,6 @@ function sortByDay(order: Int32Array, days: Int32Array): Int32Array {
   return sorted;
 }
 
-/** The number of ascending days before `day`. */
 export function countBefore(ascending: Int32Array, day: Day): number {
   let [from, to] = [0, ascending.length];
   while (from < to) {

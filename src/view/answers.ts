@@ -38,7 +38,6 @@ const INTERVAL_WORDS: Readonly<Record<string, string>> = {
   too_few: "There are too few dates to tell whether they hold.",
 };
 
-/** The first screen. */
 export function answers(answered: Answered): VNode {
   const { forecast, skill, verdict, judged, orders, alpha, coverage, ranking } = answered;
   // Networks record no rows before the cut.

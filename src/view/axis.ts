@@ -21,7 +21,6 @@ export interface AxisLabel {
   readonly isSpare?: boolean;
 }
 
-/** An axis from a low to a high value. */
 export interface Axis {
   readonly low: number;
   readonly high: number;
