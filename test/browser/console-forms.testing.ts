@@ -1,6 +1,7 @@
 /** The forms of the console in a real browser, against a real service. */
 import assert from "node:assert/strict";
 import { after, before } from "node:test";
+import type { OperationPage } from "../../src/client/index.ts";
 import { eventually } from "../service/eventually.testing.ts";
 import { FEATURES, PRICES } from "../service/inputs.testing.ts";
 import { endServices, type Serving, startServe } from "../service/service.testing.ts";
@@ -90,10 +91,9 @@ export async function shownOperation(page: Page): Promise<string> {
 }
 
 /** The newest first. */
-export async function operations(): Promise<{ id: string; operation: string; status: string }[]> {
+export async function operations() {
   const answer = await fetch(`${service.url}/v1/operations?limit=100`);
-  return ((await answer.json()) as { operations: { id: string; operation: string; status: string }[] })
-    .operations;
+  return ((await answer.json()) as OperationPage).operations;
 }
 
 /** Files to upload: the inputs of a job. */

@@ -7,10 +7,7 @@ import { NARROW, openAs, service, show, until, untilText, WIDE, writer } from ".
 
 /** Five, so that candidates have an IC. */
 const TICKERS = ["AAPL", "MSFT", "NVDA", "XOM", "A-NAME-OF-FORTY-CHARACTERS-WHICH-IS-LONG"];
-const CHOICE = {
-  candidates: [{ grid: { alpha: [2, 3, 4] } }],
-  warm_up: 2,
-};
+const CHOICE = { candidates: [{ grid: { alpha: [2, 3, 4] } }], warm_up: 2 };
 
 /** Widths and places that a reader sees. */
 const LAYOUT = `(() => {
@@ -100,9 +97,6 @@ test("a run shows its inputs and its config: what differs from the defaults, and
   (await service.queue.executor.next()).end({ kind: "lost", reason: "the test is over" });
 });
 
-/** The JSON that the form sends. */
-const FORM_JSON = `document.querySelector("textarea.raw").value`;
-
 test("a job that succeeded runs again from its form with the same payload", async () => {
   const begun = await service.begin(writer.caller, "run_dl_job", ["nightly", "<b>1</b>"]);
   service.succeed(begun, dlText(), `nn_engine_${begun.id}.json`);
@@ -114,11 +108,8 @@ test("a job that succeeded runs again from its form with the same payload", asyn
   await page.click('a[href^="#/job?again="]');
   await untilText(page, "Filled in from lstm (nightly, <b>1</b>)");
   await untilText(page, "Queries of URLs, such as signatures, are not stored");
-  assert.equal(
-    await page.evaluate(`document.querySelector("input[type=radio]:checked").value`),
-    "run_dl_job",
-  );
-  assert.deepEqual(JSON.parse(await page.evaluate<string>(FORM_JSON)), JSON.parse(payload));
+  assert.equal(await page.inputValue("input[type=radio]:checked"), "run_dl_job");
+  assert.deepEqual(JSON.parse(await page.inputValue("textarea.raw")), JSON.parse(payload));
   await page.click("form.payload button[type=submit]");
   const again = await service.queue.executor.next();
   await untilText(page, "Running for");

@@ -1,5 +1,5 @@
 import type { VNode } from "preact";
-import { useEffect, useId, useMemo, useRef, useState } from "preact/hooks";
+import { useEffect, useId, useRef } from "preact/hooks";
 import {
   MucastApiError,
   type MucastClient,
@@ -31,6 +31,8 @@ interface PayloadFormProps extends Pick<FormState, "folds" | "below"> {
   readonly schema: JsonSchema;
   readonly draft: Draft;
   onDraft(draft: Draft): void;
+  readonly isSending: boolean;
+  setSending(isSending: boolean): void;
   /** The label of the button. */
   readonly submit: string;
   /** Whether the reader has chosen what the payload needs from elsewhere on the page. If not, points at it. */
@@ -44,15 +46,16 @@ interface PayloadFormProps extends Pick<FormState, "folds" | "below"> {
  * from the service appear at their fields.
  */
 export function PayloadForm(props: PayloadFormProps): VNode {
-  const { operation, schema, draft, onDraft, submit, isReady, problem, ...more } = props;
+  const { operation, schema, draft, onDraft, isSending, setSending, submit, isReady, problem, ...more } =
+    props;
   const { client, baseUrl, hasCredentials, signal, navigate } = useView();
-  const [isSending, setSending] = useState(false);
-  const [conflicts, setConflicts] = useState(0);
   const id = useId();
   const members = membersOf(schema);
   const refusal = useRefusal(draft.tree, members, "next to the fields and below the JSON");
-  // A double click, a retry and the curl command are one operation; another text is another request.
-  const key = useMemo(newKey, [draft.text, conflicts]);
+  /** By text: a double click, a retry and the curl command are one operation; another text is another request. */
+  const keys = useRef(new Map<string, string>()).current;
+  const key = keys.get(draft.text) ?? newKey();
+  keys.set(draft.text, key);
   const latest = useRef(draft.text);
   latest.current = draft.text;
   useEffect(
@@ -61,7 +64,7 @@ export function PayloadForm(props: PayloadFormProps): VNode {
   );
   const explain = (found: Problem) => {
     // The service has another payload under this key, for example from a command that was edited after it was copied.
-    if (found.code === "idempotency_conflict") setConflicts(conflicts + 1);
+    if (found.code === "idempotency_conflict") keys.delete(draft.text);
     refusal.explain(found);
   };
   useEffect(() => {

@@ -116,6 +116,7 @@ function LoadedForm({ kind, forms, start }: LoadedFormProps): VNode {
     return { operation, drafts: { [operation]: firstDraft(operation) } };
   });
   const [misses, setMisses] = useState(0);
+  const [isSending, setSending] = useState(false);
   const draft = drafts[operation]!;
   /** The newest, for an upload that ends later. */
   const latest = useRef({ operation, drafts });
@@ -150,7 +151,7 @@ function LoadedForm({ kind, forms, start }: LoadedFormProps): VNode {
     ${kind.hasData && h(DataSection, { forms, misses, urls, isLocked: draft.fault !== undefined, onChosen: take })}
     ${
       names.length > 1 &&
-      html`<fieldset class="jobs"><legend>Job</legend>${names.map(
+      html`<fieldset class="jobs" disabled=${isSending}><legend>Job</legend>${names.map(
         (name) => html`<label class="check">
         <input type="radio" name=${`${id}-job`} value=${name} checked=${name === operation} onChange=${() => show(name)} />
         ${`${kind.operations[name]} (${name})`}</label>`,
@@ -164,6 +165,7 @@ function LoadedForm({ kind, forms, start }: LoadedFormProps): VNode {
       folds: kind.folds,
       draft,
       onDraft: setDraft,
+      ...{ isSending, setSending },
       submit: kind.submit,
       isReady: () => {
         const isReady = !kind.hasData || urls.some((url) => typeof url === "string");
@@ -194,19 +196,19 @@ function ExampleChooser({ examples, draft, onDraft }: ExampleChooserProps): VNod
   const id = useId();
   const [name, setName] = useState("");
   const [said, say] = useState("");
-  const [replaced, setReplaced] = useState<Draft>();
+  const [replaced, setReplaced] = useState<string>();
   const pick = (value: string) => {
     const { config, summary } = examples.find((example) => example.name === value)!;
     setName(value);
     if (draft.fault !== undefined) return say("Fix the JSON first.");
-    const before = valueAt(draft.tree, ["config"]);
     const texts = examples.map((example) => JSON.stringify(example.config));
-    setReplaced(before === undefined || texts.includes(JSON.stringify(before)) ? undefined : draft);
+    const isOwn = !texts.includes(JSON.stringify(valueAt(draft.tree, ["config"])));
+    setReplaced(isOwn ? draft.members.get("config") : undefined);
     onDraft(withValue(draft, ["config"], readTree(JSON.stringify(config), value)));
     say(`The form now has the config ${value}. ${summary}.`);
   };
   const undo = () => {
-    onDraft(replaced!);
+    onDraft(withValue(draft, ["config"], readTree(replaced!, "config"), { json: replaced }));
     setReplaced(undefined);
     setName("");
     say("The form has your own config again.");
@@ -220,7 +222,7 @@ function ExampleChooser({ examples, draft, onDraft }: ExampleChooserProps): VNod
         "aria-describedby": `${id}-hint`,
         onChange: onText(pick),
       })}
-      ${replaced !== undefined && html`<button type="button" onClick=${undo}>Undo</button>`}
+      ${replaced !== undefined && html`<button type="button" disabled=${draft.fault !== undefined} onClick=${undo}>Undo</button>`}
     </div>
     <p class="hint" id=${`${id}-hint`} role="status">${said}</p>
   </div>`;

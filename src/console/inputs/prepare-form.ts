@@ -50,8 +50,8 @@ export function PrepareForm({ schema, onPrepared }: PrepareFormProps): VNode {
     setPrices(file);
     setMissing(false);
     // The blobs have the name of the file, unless the reader gives them one.
-    if (file !== undefined && valueAt(tree, ["id"]) === undefined)
-      setTree(treeWith(tree, ["id"], suggestedId(file.name)));
+    const [id, before] = [valueAt(tree, ["id"]), prices && suggestedId(prices.name)];
+    if (id === undefined || id === before) setTree(treeWith(tree, ["id"], file && suggestedId(file.name)));
   };
   const options = tree as Omit<PrepareOptions, "signal" | "features">;
   const send = async (file: File) => {

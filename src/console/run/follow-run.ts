@@ -63,6 +63,8 @@ export class FollowedRun {
       this.leftOut += data.left_out ?? 0;
     }
     if (type === "progress") this.update({ ...this.operation, progress: data });
+    if (type === "started")
+      this.update({ ...this.operation, status: "Running", started_at: this.operation.started_at ?? time });
     const words = ownOf(HAPPENINGS, type);
     const attempt = type === "started" && data.attempt > 1 ? `, attempt ${data.attempt}` : "";
     if (words !== undefined) this.happenings.push({ time, words: `${words}${attempt}` });
@@ -89,40 +91,31 @@ export function useRun(operation: OperationView) {
         draw((count) => count + 1);
       }, DRAW_MS);
     };
+    let lastEventId: number | undefined;
     const readEvents = async () => {
-      run.happenings.length = 0;
-      run.leftOut = 0;
-      for await (const event of client.events(id, { signal })) {
+      for await (const event of client.events(id, { lastEventId, signal })) {
+        lastEventId = event.seq;
         run.take(event);
         change();
       }
+      return true;
     };
-    /** The client resumes its stream for a while, so an error here means a longer outage. */
-    const follow = async () => {
-      for (;;) {
-        try {
-          return await readEvents();
-        } catch (failure) {
-          if (failure instanceof MucastApiError && failure.status < 500 && failure.status !== 429)
-            throw failure;
-        }
-        await pause(POLL_MS, signal);
-      }
+    const read = async () => {
+      if (!document.hidden) run.update(await client.getOperation(id, { signal }));
+      change();
+      return run.hasEnded;
     };
-    const poll = async () => {
-      while (!run.hasEnded) {
-        await pause(POLL_MS, signal);
-        // The frame says that the service is away; the page stays unchanged.
-        await client.getOperation(id, { signal }).then(
-          (read) => run.update(read),
-          () => undefined,
-        );
-        change();
-      }
+    /** While the service is away, which the frame says, the page stays unchanged. */
+    const survive = async (failure: unknown) => {
+      if (failure instanceof MucastApiError && failure.status < 500 && failure.status !== 429) throw failure;
+    };
+    /** Until `act` returns true, or the service refuses it. */
+    const repeat = async (act: () => Promise<boolean>) => {
+      while (!(await act().catch(survive))) await pause(POLL_MS, signal);
     };
     const failed = (failure: unknown) => void (signal.aborted || setError(failure));
-    follow().catch(failed);
-    poll().catch(failed);
+    repeat(readEvents).catch(failed);
+    if (!run.hasEnded) repeat(read).catch(failed);
     return () => clearTimeout(timer);
   }, [isFollowed]);
   return { run, error, isFollowed, follow: () => setFollowed(true) };

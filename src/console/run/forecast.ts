@@ -1,7 +1,7 @@
 import type { VNode } from "preact";
 import type { ForecastView, OperationView } from "../../client/index.ts";
 import { returnsText, verdictFigures } from "../../contract/output/later-close.ts";
-import { smallFactorSentences } from "../../contract/output/small-factor.ts";
+import { rankingOf, smallFactorSentences } from "../../contract/output/small-factor.ts";
 import { shortVisibleText } from "../../contract/visible-text.ts";
 import { answers } from "../../view/answers.ts";
 import { countedRows, figure, muRange, NO_FIGURE, type Unit } from "../../view/figures.ts";
@@ -105,6 +105,7 @@ function runAnswers(view: ForecastView, run: OperationView): VNode {
     orders: (verdict?.rows === "out_of_fold" ? metrics.out_of_fold : metrics.score)?.by_delay,
     alpha: intervals?.alpha ?? null,
     coverage: judged?.rows === "score" ? intervals?.pooled.coverage : judged?.intervals?.figure,
+    ranking: rankingOf(...factorsOf(view)),
   });
 }
 
@@ -121,13 +122,20 @@ function forecastWords(view: ForecastView, run: OperationView): VNode {
   return html`<p>${words}${areZero ? "" : by}.${smallFactor(view)}</p>`;
 }
 
-function smallFactor({ forecasts, verdict, metrics }: ForecastView): string {
+function smallFactor(view: ForecastView): string {
+  const { verdict, metrics } = view;
   const slope = metrics.shrinkage_by_date ?? metrics.shrinkage;
   if (slope === undefined) return "";
-  const factors = forecasts.map(({ factor = 1 }) => factor);
-  const hasModel = forecasts.some(({ mu_model }) => mu_model !== undefined);
+  const [factors, hasModel] = factorsOf(view);
   const words = smallFactorSentences({ factors, slope, hasModel, verdict });
   return words === undefined ? "" : ` ${words}`;
+}
+
+function factorsOf({ forecasts }: ForecastView): [number[], boolean] {
+  return [
+    forecasts.map(({ factor = 1 }) => factor),
+    forecasts.some(({ mu_model }) => mu_model !== undefined),
+  ];
 }
 
 /** The verdict in one sentence, and its statistics on demand. */
@@ -149,13 +157,8 @@ type Verdict = NonNullable<ForecastView["verdict"]>;
 /** A verdict on two sets of rows with intervals has about a thousand characters. */
 const MAX_CHARACTERS = 1_500;
 
-/**
- * The verdict of a forecast in two parts with a space between them: its headline, which is emphasised, and the rest of its sentence.
- */
-export function verdictWords({
-  title,
-  sentence,
-}: Pick<Verdict, "title" | "sentence">): readonly [title: string, rest: string] {
+/** The headline of a verdict, and the rest of its sentence. */
+export function verdictWords({ title, sentence }: Verdict): readonly [title: string, rest: string] {
   const rest = sentence.startsWith(title) ? sentence.slice(title.length).trimStart() : sentence;
   return [shortVisibleText(title, 60), shortVisibleText(rest, MAX_CHARACTERS)];
 }
@@ -170,35 +173,26 @@ const MEANINGS: Readonly<Record<string, string>> = {
   too_few: "skill cannot be told from luck",
 } satisfies Record<Verdict["state"], string>;
 
-/** The rows of a verdict, as its own sentence names them. */
-const ROWS: Readonly<Record<string, string>> = {
-  score: "score rows",
-  out_of_fold: "out-of-fold rows",
-  calibration: "calibration rows",
-  validation: "validation rows",
-} satisfies Record<Verdict["rows"], string>;
-
-/** The plain sentence that follows the title of a verdict; undefined for a state or rows of a later service. */
-export function plainVerdict({ state, rows, judged }: Verdict): string | undefined {
-  if (!Object.hasOwn(MEANINGS, state) || !Object.hasOwn(ROWS, rows)) return undefined;
-  const order = judged.find((set) => set.rows === rows)?.order.state;
-  const meaning =
-    state === "worse" && order === "worse"
-      ? "returns tend to be lower where the forecasts are higher"
-      : MEANINGS[state];
-  return `on the ${ROWS[rows]}: ${meaning}.`;
-}
-
-type Judged = NonNullable<ForecastView["verdict"]>["judged"][number];
-type QualityFigure = readonly [name: string, unit: Unit, value: number | null | undefined];
-
 /** Sets of rows that the models did not learn from. */
 const SETS = {
   score: "Score rows",
   out_of_fold: "Out-of-fold rows",
   calibration: "Calibration rows",
   validation: "Validation rows",
-} as const satisfies Record<Judged["rows"], string>;
+} satisfies Record<Verdict["rows"], string>;
+
+/** The plain sentence that follows the title of a verdict; undefined for a state or rows of a later service. */
+export function plainVerdict({ state, rows, judged }: Verdict): string | undefined {
+  if (!Object.hasOwn(MEANINGS, state) || !Object.hasOwn(SETS, rows)) return undefined;
+  const order = judged.find((set) => set.rows === rows)?.order.state;
+  const meaning =
+    state === "worse" && order === "worse"
+      ? "returns tend to be lower where the forecasts are higher"
+      : MEANINGS[state];
+  return `on the ${SETS[rows].toLowerCase()}: ${meaning}.`;
+}
+
+type QualityFigure = readonly [name: string, unit: Unit, value: number | null | undefined];
 
 type Quality = Pick<ForecastView, "metrics" | "intervals" | "verdict">;
 
@@ -237,7 +231,7 @@ export function qualityFigures(view: Quality) {
       ? []
       : [{ name, values: values.map((value) => figure(value, unit)) }];
   });
-  return { columns: sets.map(({ name }): string => name), rows };
+  return { columns: sets.map(({ name }) => name), rows };
 }
 
 /** How good the forecasts of all tickers were, on each set of rows that the models did not learn from. */
