@@ -60,7 +60,6 @@ function laterLabels({ days, realised }: ForecastRows, layout: DateLayout, step:
   return labels;
 }
 
-/** A date that can count. */
 interface SortedDate extends DateRange {
   readonly fifths: Int32Array;
   /** The mean of the shares of each end that were not in it on the date before. */
@@ -101,7 +100,6 @@ function replacedShare(before: Int8Array, now: Int8Array, fifth: number): number
   return replaced / held;
 }
 
-/** What the order of the forecasts of a date is worth. */
 export interface DateOrder {
   readonly day: Day;
   /** Both NaN unless correlations are wanted. */

@@ -35,7 +35,6 @@ export interface HeldOutRows extends ForecastRows {
   readonly labelDays: Int32Array;
 }
 
-/** The rows with the forecasts whose order is judged. */
 export function asRanked<T extends ForecastRows>(rows: T): T {
   return rows.ranked === undefined ? rows : { ...rows, predicted: rows.ranked };
 }
@@ -45,7 +44,6 @@ export function inTickerOrder<T extends { readonly ticker: string }>(rows: reado
   return rows.toSorted((a, b) => compareCodePoints(a.ticker, b.ticker));
 }
 
-/** The rows whose labels are known. */
 export function labelled<T extends Pick<DatedForecasts, "realised">>(rows: T): T {
   const known = [...rows.realised.keys()].filter((i) => !Number.isNaN(rows.realised[i]!));
   return known.length === rows.realised.length ? rows : mapArrays(rows, (values) => valuesAt(values, known));
@@ -72,7 +70,6 @@ export function valuesAt<A extends Float64Array | Int32Array>(values: A, places:
   return found;
 }
 
-/** Concatenates arrays. */
 export function concatenate(parts: readonly Float64Array[]): Float64Array {
   const whole = new Float64Array(parts.reduce((length, part) => length + part.length, 0));
   let at = 0;

@@ -5,16 +5,23 @@
  * rank is NaN, as in scipy.
  */
 export function averageRanks(values: Float64Array): Float64Array {
-  const ranks = new Float64Array(values.length);
-  if (values.some(Number.isNaN)) return ranks.fill(Number.NaN);
-  const order = Uint32Array.from(values.keys()).sort((a, b) => values[a]! - values[b]! || a - b);
-  // Of tied values, `below` others are smaller and `upTo` are not larger: their ranks are below + 1 ... upTo.
-  for (let below = 0, upTo = 1; below < order.length; below = upTo++) {
-    const value = values[order[below]!]!;
-    while (upTo < order.length && values[order[upTo]!] === value) upTo++;
-    for (let i = below; i < upTo; i++) ranks[order[i]!] = (below + 1 + upTo) / 2;
+  if (values.some(Number.isNaN)) return values.map(() => Number.NaN);
+  const sorted = values.slice().sort();
+  /** By the place of the first of equal values: they have the ranks below + 1 ... upTo. */
+  const means = new Float64Array(sorted.length);
+  for (let below = 0, upTo = 1; below < sorted.length; below = upTo++) {
+    while (sorted[upTo] === sorted[below]) upTo++;
+    means[below] = (below + 1 + upTo) / 2;
   }
-  return ranks;
+  return values.map((value) => {
+    let [below, end] = [0, sorted.length];
+    while (below < end) {
+      const middle = (below + end) >> 1;
+      if (sorted[middle]! < value) below = middle + 1;
+      else end = middle;
+    }
+    return means[below]!;
+  });
 }
 
 /** The quantile of each forecast of a date, from 0: floor(q (rank - 1/2) / n). Ties share their average rank and so their quantile. */

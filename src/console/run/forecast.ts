@@ -90,10 +90,9 @@ function choiceWords({
   return `Chosen among ${countedRows(count, "candidate")}. Candidate ${best}${found === undefined ? "" : `, ${shortVisibleText(found.label, 80)},`} is the best in hindsight: it has ${name} ${claimed} on its held-out rows, the forecasts chosen in advance ${figure(honest[key], key)}. The report shows every candidate.`;
 }
 
-/** The class of each state: only skill with correct sizes is good, and missing evidence is no fault. */
+/** Only skill with correct sizes is good, and missing evidence is no fault. */
 const TONES: Readonly<Record<string, string>> = { skill: "good", worse: "failed" };
 
-/** The first screen of a run, as that of its report. */
 function runAnswers(view: ForecastView, run: OperationView): VNode {
   const { verdict, metrics, intervals } = view;
   const judged = verdict?.judged.find(({ rows }) => rows === verdict.rows);
@@ -138,7 +137,6 @@ function factorsOf({ forecasts }: ForecastView): [number[], boolean] {
   ];
 }
 
-/** The verdict in one sentence, and its statistics on demand. */
 function skillWords({ verdict, refits }: ForecastView): VNode {
   const [title, statistics] = verdictWords(verdict!);
   const plain = plainVerdict(verdict!);

@@ -13,7 +13,6 @@ import {
   withoutNaN,
 } from "./candidate-losses.ts";
 
-/** Candidates by number, ascending. */
 export type Members = readonly number[];
 
 /** The choice among candidates, on rows that their folds tested. Its members, by all losses, forecast the score rows. */

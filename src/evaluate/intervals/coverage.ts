@@ -15,7 +15,6 @@ export interface CoveredRows extends Omit<IntervalRows, "labelDays">, Bounds {
   readonly prequential?: (Bounds & Residuals) | undefined;
 }
 
-/** Tickers ascend by code point. */
 export interface CoverageTable {
   readonly pooled: IntervalEvidence;
   /** Shape (VOLATILITY_GROUPS), over all tickers: the tenths of each ticker's labelled rows by volatility, quietest first. */
@@ -145,7 +144,6 @@ function outcomeOf(
   return { isInside, score: reach + (below + above) / alpha, width };
 }
 
-/** Sums over rows of one kind. */
 class Tally {
   #n = 0;
   #inside = 0;
