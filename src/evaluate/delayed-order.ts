@@ -22,26 +22,22 @@ const BASIS_POINTS = 1e4;
  * A date counts if it and the date before have fifths: at least MIN_ORDER_TICKERS forecasts, and a ticker in the lowest and in the highest
  * fifth. Both need a ticker with that label and one with a forecast on the date before, and at least MIN_ORDER_TICKERS tickers need that
  * label, with forecasts and labels that differ.
- * @param rows tickers in any order; NaN for labels that are not known. @param delay of the labels. @param steps of the entries.
+ * @param rows tickers in any order; NaN for labels that are not known. @param delay of the labels.
  */
-export function delayedOrders(
-  rows: readonly ForecastRows[],
-  delay: number,
-  steps: readonly number[] = STEPS,
-): DelayedOrder[] {
+export function delayedOrders(rows: readonly ForecastRows[], delay: number): DelayedOrder[] {
   const ordered = inTickerOrder(rows).filter(({ days }) => days.length > 0);
   const layout = dateLayout(ordered);
   const later = (step: number) => ordered.map((row) => laterLabels(row, layout, step));
   if (ordered.length < MIN_ORDER_TICKERS) {
-    return steps.map((step) => {
+    return STEPS.map((step) => {
       const rows = later(step).map((realised, i) => labelled({ ...ordered[i]!, realised }));
       const { values } = orderOverTime(rows);
       const order = { order_mean: finiteOrNull(mean(values)), order_t: signedReturnT(values) };
       return { delay: delay + step, ...ordersAcross([]), dates: values.length, ...order };
     });
   }
-  return ordersByDate(rows, steps, true).map((dates, i) => ({
-    delay: delay + steps[i]!,
+  return ordersByDate(rows, STEPS, "both").map((dates, i) => ({
+    delay: delay + STEPS[i]!,
     ...ordersAcross(dates),
   }));
 }
@@ -102,7 +98,7 @@ function replacedShare(before: Int8Array, now: Int8Array, fifth: number): number
 
 export interface DateOrder {
   readonly day: Day;
-  /** Both NaN unless correlations are wanted. */
+  /** NaN unless wanted, as is `rankIc`. */
   readonly ic: number;
   readonly rankIc: number;
   /** The mean simple return of each fifth, the lowest forecasts first; NaN without a label. */
@@ -117,7 +113,7 @@ export interface DateOrder {
 export function ordersByDate(
   rows: readonly ForecastRows[],
   steps: readonly number[],
-  hasCorrelations = false,
+  correlations: "none" | "ic" | "both" = "none",
 ): DateOrder[][] {
   const ordered = inTickerOrder(rows).filter(({ days }) => days.length > 0);
   const layout = dateLayout(ordered);
@@ -141,8 +137,8 @@ export function ordersByDate(
       const returns = sums.map((sum, fifth) => sum / counts[fifth]!);
       const spread = BASIS_POINTS * (returns[FIFTHS - 1]! - returns[0]!);
       if (Number.isNaN(spread)) return [];
-      const ic = hasCorrelations ? correlation(p, y)! : Number.NaN;
-      const rankIc = hasCorrelations ? correlation(averageRanks(p), averageRanks(y))! : Number.NaN;
+      const ic = correlations === "none" ? Number.NaN : correlation(p, y)!;
+      const rankIc = correlations === "both" ? correlation(averageRanks(p), averageRanks(y))! : Number.NaN;
       return [{ day, ic, rankIc, returns, spread, replaced }];
     });
   });
@@ -153,7 +149,7 @@ export function costOf({ replaced }: Pick<DateOrder, "replaced">, cost: number):
   return cost * 4 * replaced;
 }
 
-function ordersAcross(found: readonly DateOrder[]): Omit<DelayedOrder, "delay"> {
+export function ordersAcross(found: readonly DateOrder[]): Omit<DelayedOrder, "delay"> {
   const over = (of: (date: DateOrder) => number) => meanWithT(Float64Array.from(found, of));
   const ic = over((date) => date.ic);
   const rankIc = over((date) => date.rankIc);

@@ -7,7 +7,6 @@ import { type Panel, panel } from "../view/panel.ts";
 import { type ColumnSpec, numbers } from "../view/table.ts";
 import type { Report, ReportedOutput } from "./evidence/reported-outputs.ts";
 
-/** A section of the page. */
 export interface Section {
   /** The target of its link in the navigation. */
   readonly id: string;
@@ -35,7 +34,6 @@ export function absent(title: string, sentence: string): ReportPanel[] {
   return [{ title, sentence, isWide: true }];
 }
 
-/** A section of panels. */
 interface Panels extends Pick<Section, "id" | "title" | "short"> {
   readonly lead?: (outputs: readonly ReportedOutput[]) => Child;
   /** Whether the page also has its panels for the out-of-fold rows. */
@@ -224,7 +222,6 @@ export function endsOf<T>(rows: readonly T[]): {
 /** A year whose number of dates or rows is below this share of the longest year does not count: one date would decide it. */
 const MIN_SHARE = 0.05;
 
-/** The years that count, and a sentence about the others. */
 export function longYears<T extends { readonly year: number; readonly n: number }>(
   years: readonly T[],
   noun: string,

@@ -1,7 +1,7 @@
 import { closeName, closeTitle, orderBands } from "../../contract/output/later-close.ts";
 import type { DelayedOrder } from "../../contract/output/metrics-schemas.ts";
 import { bandFromT, datesQuantile, meanMethod } from "../../contract/output/test-quantile.ts";
-import { costOf, type DateOrder, delayedOrders, ordersByDate } from "../../evaluate/delayed-order.ts";
+import { costOf, type DateOrder, ordersAcross, ordersByDate } from "../../evaluate/delayed-order.ts";
 import { asRanked, concatenate } from "../../evaluate/forecast-rows.ts";
 import { smoothForecasts } from "../../evaluate/smoothing.ts";
 import { mean } from "../../evaluate/statistics.ts";
@@ -216,11 +216,13 @@ function ordersByHalfLife({ rows, outOfFold = [], judgedRows }: OutputEvidence, 
       ...row,
       predicted: smoothed[i]!.subarray(smoothed[i]!.length - row.days.length),
     }));
-    return delayedOrders(judged, delay, [0, 1]);
+    return ordersByDate(judged, [0, 1], "ic").map((dates, step) => ({
+      delay: delay + step,
+      ...ordersAcross(dates),
+    }));
   });
 }
 
-/** From basis points. */
 const points = (value: number | null) => (value === null ? null : value * BASIS_POINT);
 
 function netBand(order: DelayedOrder): Band | null {
