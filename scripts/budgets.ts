@@ -23,7 +23,7 @@ const CODE: readonly CodeBudget[] = [
   ["contract", 7_676, 337_954, /^src\/contract\//],
   ["tables + ingest + prepare", 4_258, 186_089, /^src\/(tables|ingest|prepare)\//],
   ["panel", 2_158, 99_934, /^src\/panel\//],
-  ["evaluate", 3_326, 150_203, /^src\/evaluate\//],
+  ["evaluate", 3_326, 150_158, /^src\/evaluate\//],
   ["engine (TypeScript)", 2_562, 106_981, /^src\/engine\//],
   ["jobs", 5_767, 258_865, /^src\/jobs\//],
   ["blob", 2_695, 116_185, /^src\/blob\//],

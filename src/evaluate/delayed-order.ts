@@ -57,6 +57,7 @@ function laterLabels({ days, realised }: ForecastRows, layout: DateLayout, step:
 }
 
 interface SortedDate extends DateRange {
+  readonly ranks: Float64Array;
   readonly fifths: Int32Array;
   /** The mean of the shares of each end that were not in it on the date before. */
   readonly replaced: number;
@@ -69,13 +70,15 @@ function datesWithFifths(layout: DateLayout, tickers: Float64Array, predicted: F
   /** The fifth of each ticker on the date before, -1 without one, if that date has both ends. */
   let before: Int8Array | undefined;
   for (const { day, from, to } of datesWith(layout)) {
-    const fifths = quantilesOf(predicted.subarray(from, to), FIFTHS);
+    const ranks = averageRanks(predicted.subarray(from, to));
+    const fifths = quantilesOf(ranks, FIFTHS);
     const hasEnds = to - from >= MIN_ORDER_TICKERS && ENDS.every((end) => fifths.includes(end));
     const now = new Int8Array(count).fill(-1);
     for (let i = from; i < to; i++) now[tickers[i]!] = fifths[i - from]!;
     if (hasEnds && before !== undefined) {
       const [top, bottom] = ENDS.map((end) => replacedShare(before!, now, end)) as [number, number];
-      if (!Number.isNaN(top + bottom)) dates.push({ day, from, to, fifths, replaced: (top + bottom) / 2 });
+      if (!Number.isNaN(top + bottom))
+        dates.push({ day, from, to, ranks, fifths, replaced: (top + bottom) / 2 });
     }
     before = hasEnds ? now : undefined;
   }
@@ -124,7 +127,7 @@ export function ordersByDate(
   const dates = datesWithFifths(layout, tickers, predicted);
   return steps.map((step) => {
     const labels = laid((row) => laterLabels(row, layout, step));
-    return dates.flatMap(({ day, from, fifths, replaced }): DateOrder[] => {
+    return dates.flatMap(({ day, from, ranks, fifths, replaced }): DateOrder[] => {
       const known: number[] = [];
       for (let i = 0; i < fifths.length; i++) if (!Number.isNaN(labels[from + i]!)) known.push(i);
       const [p, y] = [valuesAt(predicted.subarray(from), known), valuesAt(labels.subarray(from), known)];
@@ -138,7 +141,8 @@ export function ordersByDate(
       const spread = BASIS_POINTS * (returns[FIFTHS - 1]! - returns[0]!);
       if (Number.isNaN(spread)) return [];
       const ic = correlations === "none" ? Number.NaN : correlation(p, y)!;
-      const rankIc = correlations === "both" ? correlation(averageRanks(p), averageRanks(y))! : Number.NaN;
+      const own = known.length === ranks.length ? ranks : averageRanks(p);
+      const rankIc = correlations === "both" ? correlation(own, averageRanks(y))! : Number.NaN;
       return [{ day, ic, rankIc, returns, spread, replaced }];
     });
   });

@@ -29,7 +29,6 @@ export interface ForecastRows extends DatedForecasts {
   readonly labelDeviation?: number | undefined;
 }
 
-/** Labelled rows that a model did not learn from. */
 export interface HeldOutRows extends ForecastRows {
   /** Shape (n), ascending: the date at whose close the label is known. */
   readonly labelDays: Int32Array;

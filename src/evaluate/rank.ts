@@ -24,8 +24,7 @@ export function averageRanks(values: Float64Array): Float64Array {
   });
 }
 
-/** The quantile of each forecast of a date, from 0: floor(q (rank - 1/2) / n). Ties share their average rank and so their quantile. */
-export function quantilesOf(predicted: Float64Array, count: number): Int32Array {
-  const ranks = averageRanks(predicted);
+/** The quantile of each forecast of a date by its rank, from 0: floor(q (rank - 1/2) / n). Ties share their rank and so their quantile. */
+export function quantilesOf(ranks: Float64Array, count: number): Int32Array {
   return Int32Array.from(ranks, (rank) => Math.floor((count * (rank - 0.5)) / ranks.length));
 }

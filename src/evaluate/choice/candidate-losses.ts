@@ -126,7 +126,6 @@ export function withoutNaN(values: Float64Array): Float64Array {
   return values.filter((value) => !Number.isNaN(value));
 }
 
-/** The number of dates at or before `day`. */
 export function countKnown(days: Int32Array, day: Day): number {
   return days.filter((each) => each <= day).length;
 }

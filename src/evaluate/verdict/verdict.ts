@@ -15,7 +15,6 @@ import {
 
 const MIN_HEADLINE_DATES = 250;
 
-/** One set of rows that the models did not learn from. */
 export interface JudgedSet {
   readonly rows: JudgedRows;
   /** All labelled, tickers in any order. */
