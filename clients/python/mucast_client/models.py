@@ -1431,7 +1431,7 @@ class RefitsPreview(TypedDict):
     """With refit_every or window."""
 
     fits: int
-    """Regressors to train, with those of folds, or networks, with those of ensembles."""
+    """Models to train: regressors with each fold, or each network of an ensemble."""
     blocks: int
     fit_bytes: NotRequired[float]
     """run_dl_job: estimated bytes of the data that the largest network reads."""

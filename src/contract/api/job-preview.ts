@@ -29,7 +29,7 @@ const pooledPreviewSchema = s.named("PooledPreview", "One regressor for all tick
 });
 
 const refitsPreviewSchema = s.named("RefitsPreview", "With refit_every or window.", {
-  fits: s.count("Regressors to train, with those of folds, or networks, with those of ensembles."),
+  fits: s.count("Models to train: regressors with each fold, or each network of an ensemble."),
   blocks: s.count(),
   fit_bytes: s.optional(
     z.number(),
